@@ -21,6 +21,7 @@ from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load,
 from aidge_build.build.option_values import bindings
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.block import Block, block_of, outputs_with
+from aidge_build.cli.field import add_field_arguments, judge_field, refuse_field_options
 from aidge_build.cli.firmware_options import other_options, with_options_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.graph.view import GraphView
@@ -51,6 +52,7 @@ from aidge_build.run.verify.vectors import read_npz
 
 EXAMPLES = (
     ("accuracy kws.onnx --board stm32f7 --labels test.npz --min-top1 0.97", "fails below 97 %"),
+    ("accuracy kws.onnx --monitor-samples train.npz --field dump.bin", "whether a device in the field sees other inputs"),
     ("accuracy new.onnx --board stm32f4 --elf app.elf --block new.bin --labels test.npz", "new weights in that firmware"),
 )
 COMMON = (
@@ -62,6 +64,7 @@ COMMON = (
     "max-loss",
     "elf",
     "block",
+    "field",
     "out",
     "board",
     "cpu",
@@ -81,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FLAG",
         help="further compiler flag, e.g. --flag=-O3 (repeat; default: the board's)",
     )
+    add_field_arguments(parser)
     parser.add_argument(
         "--out",
         type=Path,
@@ -90,6 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
+    if arguments.field:
+        return judge_field(arguments)
+    refuse_field_options(arguments)
     limits = {name: value for name in LIMITS if (value := getattr(arguments, name.replace("-", "_"))) is not None}
     block = _block(arguments)
     request, other = (block.request, ("", "")) if block else _request(arguments)

@@ -81,6 +81,11 @@ class MonitoredOutput:
     kind: Literal["scores", "number", "value"]
 
     @property
+    def classes(self) -> int:
+        """The bins of the class."""
+        return NUMBERS if self.kind == "number" else self.elements
+
+    @property
     def edges(self) -> tuple[int | float, ...]:
         """The edges of the bins of margin or value, in stored values; () for the number of a class."""
         if self.kind == "number":
@@ -123,13 +128,10 @@ class Monitoring:
         for one in self.inputs:
             yield from ((what, one.name, BINS) for what in SUMS if one.seen)
         for output in self.outputs:
-            if output.kind == "scores":
-                yield "class", output.name, output.elements
-                yield "margin", output.name, len(output.edges) + 1
-            elif output.kind == "number":
-                yield "class", output.name, NUMBERS
-            else:
-                yield "value", output.name, len(output.edges) + 1
+            if output.kind != "value":
+                yield "class", output.name, output.classes
+            if output.kind != "number":
+                yield "margin" if output.kind == "scores" else "value", output.name, len(output.edges) + 1
 
     @property
     def bins(self) -> int:

@@ -13,7 +13,8 @@ import tarfile
 from setuptools import find_namespace_packages, setup
 from setuptools.command.sdist import sdist
 
-DATA = ("kernels", "boards", "site_scons/site_tools", "examples/digits", "integrations", "docs")
+EXAMPLES = ("examples/digits", "examples/anomaly", "examples/keyword", "examples/zoo")  # the zoo, and the examples that it names
+DATA = ("kernels", "boards", "site_scons/site_tools", *EXAMPLES, "integrations", "docs")
 
 
 def data_packages() -> dict[str, str]:

@@ -40,6 +40,11 @@ def example_model() -> Path:
     return _find("examples/digits") / "digits.onnx"
 
 
+def zoo_folder() -> Path:
+    """The folder of the models that `zoo:NAME` means: a folder with a card for each."""
+    return _find("examples/zoo")
+
+
 def with_pages(text: str) -> str:
     """The text with the places of the pages that it names as docs/NAME.md: who installed a wheel has no checkout to look in."""
     folder = _PACKAGE / "data" / "docs"

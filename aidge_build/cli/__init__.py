@@ -38,6 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     log_command(argv)
     try:
         _refuse_nul(argv)
+        argv = _with_zoo(argv)
         with kept_methods() if is_command else contextlib.nullcontext():
             outcome = _run(argv)
         print_lines(_json(outcome.exit_code == 0, outcome.data) if wants_json else with_verdicts(map(with_pages, outcome.lines)))
@@ -75,6 +76,15 @@ def _refuse_nul(argv: Sequence[str]) -> None:
     for word in argv:
         if "\0" in word:
             raise AidgeError("the word holds a NUL character", where=word, hint="leave it out", code="USAGE")
+
+
+def _with_zoo(argv: list[str]) -> list[str]:
+    """Puts the path of a file in place of `zoo:NAME`, for every verb."""
+    if not any("zoo:" in word for word in argv):
+        return argv
+    from aidge_build.base.zoo import resolved
+
+    return [*map(resolved, argv)]
 
 
 def _refused(error: AidgeError, wants_json: bool) -> int:

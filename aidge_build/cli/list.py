@@ -16,7 +16,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", nargs="?", metavar="WHAT", help="boards, kernels, operators or options")
+    parser.add_argument("what", nargs="?", metavar="WHAT", help="boards, kernels, operators, zoo or options")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -37,7 +37,7 @@ FIRST = {
     "accuracy": Verb(PROVE, "measure how often a model is right: float, quantized, and on the emulated board"),
     "bench": Verb(PROVE, "measure time, instructions and bytes of a folder of models on emulated boards"),
     "flash": Verb(BOARD, "put a checked program on the board, or debug it there"),
-    "list": Verb(BOARD, "list boards, kernels, operators or options"),
+    "list": Verb(BOARD, "list boards, kernels, operators, models or options"),
 }
 RARE = {
     "frontend": Verb(BUILD, "put an audio or image front end before a model, and a decision after it"),
@@ -84,6 +84,7 @@ FORMS = (
     Form("boards", "list", "boards", "list boards, or write a board file from a CMSIS pack or a devicetree"),
     Form("kernels", "list", "kernels", "list the kernel libraries and their kernels"),
     Form("ops", "list", "operators", "list operators with their backends and types, or show the manual of one"),
+    Form("zoo", "list", "zoo", "list the models that come with the tool, or show the card of one"),
     Form("options", "list", "options", "list options with their names in SCons and CMake"),
 )
 MODULES = (*VERBS, *(form.module for form in FORMS))

@@ -12,7 +12,7 @@ EACH = 60
 
 sound, faulty = windows(EACH, seed=11, faulty=False), windows(EACH, seed=12, faulty=True)
 numpy.savez(sys.argv[1], x=numpy.concatenate([sound, faulty]), labels=numpy.repeat([0, 1], EACH))
-shown = [sound[0], sound[1], faulty[0], faulty[1]]
+shown = [*sound[1:3], *faulty[:2]]
 rows = ["    {" + ", ".join(f"{value:.6f}f" for value in window) + "}," for window in shown]
 with open(sys.argv[2], "w", encoding="utf-8") as file:
     file.write(f"static const float windows[{len(shown)}][{SAMPLES}] = {{\n" + "\n".join(rows) + "\n};\n")

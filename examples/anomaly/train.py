@@ -4,6 +4,9 @@
 The file takes raw samples and gives one number: a transform of 128 samples as a product of matrices, the logarithms of 32 bands,
 an autoencoder of 32-12-4-12-32, and its mean squared error. The number is above 0 where only one in a hundred windows of the
 sound machine has a larger error. numpy and onnx alone.
+
+CPUs add the terms of a product in different orders, and training amplifies the last bits. So data and parameters are rounded to
+multiples of 2^-14, parameters each 100 steps: the same bytes come out on other machines.
 """
 
 from __future__ import annotations
@@ -20,6 +23,11 @@ LEAST = 1e-3  # below it a power is noise
 STEPS, BATCH, RATE = 3000, 64, 0.003
 
 
+def on_grid(values: numpy.ndarray) -> numpy.ndarray:
+    """The values rounded to multiples of 2^-14."""
+    return numpy.rint(values * 2.0**14) / 2.0**14
+
+
 def transform() -> numpy.ndarray:
     """[SAMPLES, 2 BANDS]: cosines, then sines, under a Hann window."""
     time = numpy.arange(SAMPLES)
@@ -30,8 +38,8 @@ def transform() -> numpy.ndarray:
 
 def spectrum(samples: numpy.ndarray) -> numpy.ndarray:
     """What the network sees of windows: the logarithms of the power in each band."""
-    parts = (samples @ transform()) ** 2
-    return numpy.log(parts[:, :BANDS] + parts[:, BANDS:] + LEAST)
+    parts = (samples.astype(numpy.float64) @ transform()) ** 2
+    return on_grid(numpy.log(parts[:, :BANDS] + parts[:, BANDS:] + LEAST))
 
 
 def trained(data: numpy.ndarray, seed: int) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
@@ -57,6 +65,8 @@ def trained(data: numpy.ndarray, seed: int) -> list[tuple[numpy.ndarray, numpy.n
                 moment[1] += 0.001 * (change**2 - moment[1])
                 mean, square = moment[0] / (1 - 0.9**step), moment[1] / (1 - 0.999**step)
                 parameter -= RATE * mean / (numpy.sqrt(square) + 1e-8)
+                if step % 100 == 0:
+                    parameter[...] = on_grid(parameter)
     return [(weights, bias) for weights, bias in layers]
 
 
@@ -118,10 +128,10 @@ def model(
 
 
 if __name__ == "__main__":
-    logarithms = spectrum(windows(1500, seed=1, faulty=False)).astype(numpy.float64)
-    mean, deviation = logarithms.mean(axis=0), float(logarithms.std())
-    normal = (logarithms - mean) / deviation
+    logarithms = spectrum(windows(1500, seed=1, faulty=False))
+    mean, deviation = on_grid(logarithms.mean(axis=0)), float(on_grid(logarithms.std()))
+    normal = on_grid((logarithms - mean) / deviation)
     network = trained(normal, seed=2)
-    alarm = float(numpy.quantile(errors(normal, network), 0.99))
+    alarm = float(on_grid(numpy.quantile(errors(normal, network), 0.99)))
     with open(sys.argv[1], "wb") as file:
         file.write(model(network, mean, deviation, alarm).SerializeToString(deterministic=True))

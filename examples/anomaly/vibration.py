@@ -9,7 +9,7 @@ RATE, SAMPLES = 3200, 128  # Hz, samples of a window
 
 
 def windows(count: int, seed: int, faulty: bool) -> numpy.ndarray:
-    """float32 [count, SAMPLES] in g. A fault is a damaged bearing (ringing at 600 Hz, once each 11 ms) or a loose foot (half
+    """float32 [count, SAMPLES] in g, in steps of 1/1024 as a sensor of 13 bits for 4 g has them. A fault is a damaged bearing (ringing at 600 Hz, once each 11 ms) or a loose foot (half
     harmonics of the shaft)."""
     random = numpy.random.Generator(numpy.random.PCG64(seed))
     time = numpy.arange(SAMPLES) / RATE
@@ -28,4 +28,4 @@ def windows(count: int, seed: int, faulty: bool) -> numpy.ndarray:
                 angle = 2 * numpy.pi * (shaft * half * time + random.uniform())
                 value += random.uniform(0.12, 0.3) * numpy.sin(angle)
         made.append(value)
-    return numpy.array(made, numpy.float32)
+    return (numpy.rint(numpy.array(made) * 1024) / 1024).astype(numpy.float32)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""The models that come with the tool: cards that are true of their files, and words that name them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+
+import numpy
+import pytest
+
+from aidge_build.base.zoo import entry, names, of_model, resolved
+from tests.command import aidge_build
+
+LARGEST_BYTES = 300_000
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_card_is_true_of_its_file_and_of_the_script_that_trains_it(name):
+    one = entry(name)
+    measured, content = one.card["measured"], one.model.read_bytes()
+    assert measured["sha256"] == hashlib.sha256(content).hexdigest() and len(content) < LARGEST_BYTES
+    assert one.card["data"].startswith("simulated" if one.card["simulated"] else "recorded")
+    assert (one.folder.parents[2] / one.card["script"]).is_file()
+    assert importlib.import_module(f"tools.zoo.{name}").SEED == measured["seed"]
+    assert "labels" in (arrays := numpy.load(one.samples)) or "targets" in arrays
+
+
+def test_a_word_of_a_command_names_a_model_or_its_samples():
+    name = names()[0]
+    assert resolved(f"zoo:{name}") == str(entry(name).model) and of_model(entry(name).model) == entry(name)
+    assert resolved(f"--model=zoo:{name}") == f"--model={entry(name).model}"
+    assert resolved(f"zoo:{name}/test.npz") == str(entry(name).samples)
+    for word in ("--name", f"my-zoo:{name}", "digits.onnx"):
+        assert resolved(word) == word
+
+
+def test_a_name_that_is_none_is_refused_with_the_names():
+    done = aidge_build("explain", f"zoo:{names()[0]}x")
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1
+    assert f"did you mean '{names()[0]}'?" in done.stderr and ", ".join(names()) in done.stderr
+    assert "has no 'weights.npz'" in aidge_build("explain", f"zoo:{names()[0]}/weights.npz").stderr
+
+
+def test_the_list_has_a_line_for_each_and_says_which_data_are_simulated():
+    lines = aidge_build("list", "zoo").stdout.splitlines()
+    assert [line.split()[0] for line in lines[:-1]] == [f"zoo:{name}" for name in names()]
+    assert all(("simulated data" in line) == entry(name).card["simulated"] for name, line in zip(names(), lines))
+    assert "licence" in (card := aidge_build("list", "zoo", names()[0]).stdout) and entry(names()[0]).card["data"] in card

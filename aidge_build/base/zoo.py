@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The models that come with the tool: `zoo:NAME` in a command is the file of one of them, `zoo:NAME/test.npz` its test samples."""
+"""The models that come with the tool: `zoo:NAME` in a command is the file of one, `zoo:NAME/test.npz` its test samples."""
 
 from __future__ import annotations
 

@@ -11,20 +11,25 @@ from pathlib import Path
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.installed import example_model
 from aidge_build.base.naming import counted, model_name_of
+from aidge_build.base.npz import read_npz
 from aidge_build.base.output import write_files
 from aidge_build.base.reading import read_regular
+from aidge_build.base.zoo import of_model
 from aidge_build.boards import Board, load_board
 from aidge_build.boards.cores import THUMB
-from aidge_build.build.compile import compile
+from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
 from aidge_build.build.emit.template import render_file
 from aidge_build.build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load
 from aidge_build.cli.boards import add_board_path
+from aidge_build.cli.new_sample import sample_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.graph.dtype import DType
 from aidge_build.run.toolchain import render_link_script
 
 EXAMPLES = (
     ("new demo --board stm32f7", "a project for SCons, with a model that reads digits"),
+    ("new demo --board stm32f4 --model zoo:keyword", "with a model of `aidge-build list zoo`, and a sample with its result"),
     ("new demo --build cmake --board host --model kws.onnx", "for CMake, with your model"),
 )
 
@@ -49,7 +54,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--board", default="host", metavar="B", help="board, a name of `aidge-build list boards` (default: host, this machine)"
     )
     parser.add_argument(
-        "--model", type=Path, metavar="FILE", help="model of the project (default: one that reads handwritten digits)"
+        "--model",
+        type=Path,
+        metavar="FILE",
+        help="model of the project, also zoo:NAME of `aidge-build list zoo` (default: one that reads handwritten digits)",
+    )
+    parser.add_argument(
+        "--samples",
+        type=Path,
+        metavar="F.npz",
+        help="inputs (x, or x_<input>): main.c runs the first and compares (default: samples of a zoo model, else zeros)",
     )
     add_board_path(parser)
 
@@ -63,7 +77,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError("exists already, and is not an empty folder", where=str(folder), code="USAGE", hint="name a new folder")
     board = load_board(arguments.board, arguments.board_path)
     model, seen = arguments.model or example_model(), _seen_from(folder, arguments.board_path)
-    files = project_files(project, arguments.build, board, model, arguments.board_path, seen)
+    found = of_model(model) if arguments.model and not arguments.samples else None
+    samples = arguments.samples or (found.samples if found else None)
+    files = project_files(project, arguments.build, board, model, samples, arguments.board_path, seen)
     write_files({folder / name: content for name, content in files.items()})
     name = arguments.board
     runs = board.emulator is not None
@@ -88,7 +104,7 @@ def _seen_from(project: Path, folders: list[Path]) -> list[str]:
 
 
 def project_files(
-    project: str, build: str, board: Board, model: Path, board_path: list[Path], seen: list[str]
+    project: str, build: str, board: Board, model: Path, samples: Path | None, board_path: list[Path], seen: list[str]
 ) -> dict[str, bytes]:
     """Path in the project -> content; `seen` are the folders of boards as the project names them."""
     files = {"models/" + model.name: read_regular(model, LARGEST_MODEL_BYTES), ".gitignore": _IGNORED.encode()}
@@ -100,19 +116,24 @@ def project_files(
     templates = {**_COMMON, **_BUILD[build]}
     if build == "cmake" and not board.is_host:
         templates["cmake/toolchain.cmake"] = "toolchain.cmake"
-    values = {**_values(project, build, board, model, board_path), "board_path": seen}
+    if samples is not None:
+        templates["src/sample.h"] = "sample.h"
+    values = {**_values(project, build, board, model, samples, board_path), "board_path": seen}
     for path, name in templates.items():
         files[path] = render_file(f"new/{name}", **values).encode()
     return files
 
 
-def _values(project: str, build: str, board: Board, model: Path, board_path: list[Path]) -> dict[str, object]:
+def _values(
+    project: str, build: str, board: Board, model: Path, samples: Path | None, board_path: list[Path]
+) -> dict[str, object]:
     """Returns the values that the templates use."""
     name = model_name_of(model)
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
     where = [f"--board={board.name}", *(f"--board-path={folder}" for folder in board_path)]
-    manifest = compile(load(parser.parse_args([*where, "--", str(model)]), name)).manifest
+    program = build_program(load(parser.parse_args([*where, "--", str(model)]), name))
+    manifest = emit(program).manifest
     return {
         "project": project,
         "build": build,
@@ -128,6 +149,8 @@ def _values(project: str, build: str, board: Board, model: Path, board_path: lis
         "flags": list(board.compiler_flags),
         "link_flags": [*board.link_flags, *([] if board.is_host else ["-T", "board/link.ld"])],
         "qemu": board.emulator.machine if board.emulator and board.emulator.kind == "qemu" else "",
+        "sample": sample_of(program, read_npz(samples)) if samples is not None else None,
+        "samples": samples.name if samples is not None else "",
         "inputs": [_port(port) for port in manifest["inputs"]],
         "outputs": [_port(port) for port in manifest["outputs"]],
     }

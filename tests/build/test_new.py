@@ -9,6 +9,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy
 import pytest
 
 from tests.build.checkout import run_in, scons_in
@@ -81,6 +82,28 @@ def test_a_model_of_ones_own_with_several_inputs_and_floats_compiles_and_runs(co
     assert "y in thousandths: 0 0 0\nz in thousandths: 0 0 0\n" in scons_in(tmp_path / "demo", "run")
 
 
+def test_a_model_of_the_zoo_comes_with_a_sample_and_the_program_compares_its_result_with_numpy(command, tmp_path):
+    assert aidge_build("new", tmp_path / "demo", "--model", "zoo:keyword").exit_code == 0
+    printed = scons_in(tmp_path / "demo", "run")
+    assert "output: 1\nlabel of the sample: 1\nas numpy computes it\n" in printed and "warning:" not in printed
+    sample = tmp_path / "demo/src/sample.h"
+    text = sample.read_text()
+    sample.write_text(text.replace("expected_output[1] = {\n1", "expected_output[1] = {\n2"))
+    with pytest.raises(AssertionError, match="NOT as numpy computes it"):  # the program ends with 1
+        scons_in(tmp_path / "demo", "run")
+
+
+def test_samples_of_ones_own_are_compared_within_the_tolerance_of_floats(tmp_path):
+    path, samples = tmp_path / "sums.onnx", tmp_path / "samples.npz"
+    path.write_bytes(model("y = Add(a, b)", inputs="float[1,3] a, float[1,3] b", outputs="float[1,3] y"))
+    numpy.savez(samples, a=numpy.float32([[[1, 2, 3]]]), b=numpy.float32([[[10, 20, 30]]]))
+    assert aidge_build("new", tmp_path / "demo", "--model", path, "--samples", samples).exit_code == 0
+    text, main = (tmp_path / "demo/src/sample.h").read_text(), (tmp_path / "demo/src/main.c").read_text()
+    assert "expected_output[3] = {\n11.0f, 22.0f, 33.0f" in text and "label" not in main
+    assert "sums_run(&sample_a[step * SUMS_A_SIZE], &sample_b[step * SUMS_B_SIZE], output)" in main
+    assert "wrong |= !(fabsf(output[i] - expected_output[i]) <= 0.0033f);" in main
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
@@ -89,6 +112,7 @@ def test_a_model_of_ones_own_with_several_inputs_and_floats_compiles_and_runs(co
         (["demo", "--board", "stm32f8"], "there is no board 'stm32f8'. Hint: did you mean 'stm32f"),
         (["demo", "--build", "meson"], "invalid choice"),
         (["demo", "--model", "gone.onnx"], "cannot be read"),
+        (["demo", "--model", "zoo:gone"], "there is no model 'gone' in the zoo"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_made(tmp_path, monkeypatch, words, message):

@@ -69,6 +69,7 @@ FORM_WORDS = {
     "sensitivity": ("{net}", "--labels", "{out}/gone.npz"),
     "calibrate": ("{net}", "--board", "nosuch", "--probe", ":1"),
     "boards": ("stm32f7",),
+    "zoo": (),
     "kernels": (),
     "ops": ("Relu",),
     "options": ("--json",),

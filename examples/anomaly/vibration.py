@@ -9,7 +9,7 @@ RATE, SAMPLES = 3200, 128  # Hz, samples of a window
 
 
 def windows(count: int, seed: int, faulty: bool) -> numpy.ndarray:
-    """float32 [count, SAMPLES] in g, in steps of 1/1024 as a sensor has them. A fault is a damaged bearing (ringing at 600 Hz, once
+    """float32 [count, SAMPLES] in g, in steps of 1/1024 as a sensor has. A fault is a damaged bearing (ringing at 600 Hz, once
     each 11 ms) or a loose foot (half harmonics of the shaft)."""
     random = numpy.random.Generator(numpy.random.PCG64(seed))
     time = numpy.arange(SAMPLES) / RATE

@@ -67,7 +67,6 @@ COMMON = (
     "field",
     "out",
     "board",
-    "cpu",
     "optimize",
     "quantize",
 )

@@ -36,6 +36,7 @@ INSTALLED = {
     "riscv64-unknown-elf-objcopy": machine.RISCV_COMPILER,
     "riscv64-unknown-elf-objdump": machine.RISCV_COMPILER,
     "qemu-system-riscv32": machine.QEMU_RISCV,
+    "gdb-multiarch": machine.GDB,
     "make": machine.MAKE,
     "cmake": machine.CMAKE,
     "ctest": machine.CMAKE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""QEMU's own gdb server, in front of a board that is halted at its reset, and empty."""
+"""QEMU's own gdb server, in front of a board that is halted at its reset, empty or with a program."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from aidge_build.boards import load_board
 
@@ -15,10 +16,11 @@ _SECONDS = 20.0
 
 
 @contextlib.contextmanager
-def qemu_server(board_name: str) -> Iterator[str]:
-    """The address of the server."""
+def qemu_server(board_name: str, elf: Path | None = None) -> Iterator[str]:
+    """The address of the server; the board holds the program, if there is one."""
     port = free_port()
-    process = subprocess.Popen(qemu_command(board_name, port), stdin=subprocess.DEVNULL)
+    command = [*qemu_command(board_name, port), *(["-bios", "none", "-kernel", str(elf)] if elf else [])]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
         _wait(port)
         yield f"127.0.0.1:{port}"

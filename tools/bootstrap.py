@@ -79,7 +79,7 @@ def missing_tools(arguments: list[str]) -> list[machine.Tool]:
 
 def missing_welcome_tools(arguments: list[str]) -> list[machine.Tool]:
     """What only some tests need, which skip without it: it is installed where something is, and nobody is asked for it."""
-    wanted = machine.FOR_RISCV if {"test", "stress"} & set(arguments) and needed_tools(arguments) else ()
+    wanted = (*machine.FOR_RISCV, machine.GDB) if {"test", "stress"} & set(arguments) and needed_tools(arguments) else ()
     return [tool for tool in wanted if tool.version() is None]
 
 

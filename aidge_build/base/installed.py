@@ -30,6 +30,11 @@ def cmake_folder() -> Path:
     return _PACKAGE / "build" / "cmake"
 
 
+def gdb_script() -> Path:
+    """The commands for gdb: `gdb-multiarch -x "$(aidge-build doctor --gdb-script)" app.elf`."""
+    return _find("integrations") / "gdb" / "aidge.py"
+
+
 def integrations_folder() -> Path:
     """The folder of the adapters for make, PlatformIO, RT-Thread and Zephyr."""
     return _find("integrations")

@@ -140,6 +140,7 @@ HOST_CPLUSPLUS = Tool("c++", "C++ with board=host, tests", ("g++",), _version_of
 MAKE = Tool("make", "builds with make, tests", ("make",), _version_of("make"))
 CMAKE = Tool("cmake", "builds with CMake, tests", ("cmake",), _version_of("cmake"), least="3.20")
 NINJA = Tool("ninja", "builds with Ninja, tests", ("ninja-build",), _version_of("ninja"))
+GDB = Tool("gdb-multiarch", "debugging on boards, tests", ("gdb-multiarch",), _version_of("gdb-multiarch"))
 VENV = Tool("ensurepip", "making .venv", (_venv_package(),), _venv)
 
 RISCV_COMPILER = Tool(

@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _tools() -> tuple[list[Entry], list[machine.Tool]]:
     """All tools, and which of the needed ones are missing."""
     wanted = (*machine.COMPILERS, *([machine.VENV] if _PROJECT_FILE.is_file() else []))
-    optional = (machine.QEMU, *machine.FOR_TESTS, *machine.FOR_RISCV)
+    optional = (machine.QEMU, *machine.FOR_TESTS, *machine.FOR_RISCV, machine.GDB)
     found = [_tool_entry(tool) for tool in wanted]
     missing = [tool for tool, entry in zip(wanted, found) if entry.is_gone]
     return [*found, *map(_optional_entry, optional)], missing

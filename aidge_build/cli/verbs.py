@@ -73,6 +73,7 @@ FORMS = (
     Form(
         "explain-link", "explain", "--link", "explain a failed link: too little memory, other headers or flags, undefined names"
     ),
+    Form("gdb-script", "doctor", "--gdb-script", "print the file that makes gdb show and compare tensors (gdb -x FILE)"),
     Form("sbom", "report", "--sbom", "write a software bill of materials: models, generated code, kernels, licences, digests"),
     Form(
         "sensitivity",

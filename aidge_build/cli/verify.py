@@ -56,6 +56,7 @@ from aidge_build.run.emulate import RunResult
 from aidge_build.run.probe.server import Probe
 from aidge_build.run.verify.firmware import Run, execute_as
 from aidge_build.run.verify.float_tolerance import are_near, makes_levels_of_floats
+from aidge_build.run.verify.layer_values import layer_values
 from aidge_build.run.verify.layers import meanings
 from aidge_build.run.verify.replay import Replay
 from aidge_build.run.verify.steps import run_as_kernels
@@ -113,6 +114,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--layers",
         action="store_true",
         help="compare the output of each layer with the numpy backend, too (default: outputs of the model)",
+    )
+    parser.add_argument(
+        "--layer-values",
+        type=Path,
+        metavar="F.npz",
+        help="file for the values of each layer in numpy, which `aidge diff` in gdb compares with (default: none)",
     )
     parser.add_argument(
         "--float",
@@ -192,6 +199,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     program = build_program(request)
     partners = beside_float(program, request, floats) if floats else None
     source = replace(_source(arguments, program, bool(floats)), whole=_before_rewrites(request, program))
+    if arguments.layer_values:
+        write_files({arguments.layer_values: layer_values(program, source.vectors)})
     with tempfile.TemporaryDirectory() as temporary:
         found = _found(arguments, program, board, probe, source, partners, Path(arguments.keep or temporary))
     result, outputs = found.compared.execution.result, found.compared.execution.outputs

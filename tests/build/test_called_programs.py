@@ -22,7 +22,7 @@ LIBRARIES = {machine.NEWLIB, machine.PICOLIBC}  # tools that are no program
 
 
 def test_the_packages_that_install_names_are_those_whose_programs_tests_call():
-    assert {*INSTALLED.values(), *LIBRARIES} == {*machine.TOOLS, *machine.FOR_TESTS, *machine.FOR_RISCV}
+    assert {*INSTALLED.values(), *LIBRARIES} == {*machine.TOOLS, *machine.FOR_TESTS, *machine.FOR_RISCV, machine.GDB}
 
 
 def looked_for(path: Path) -> set[str]:

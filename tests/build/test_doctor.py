@@ -29,7 +29,7 @@ def test_every_tool_and_package_is_listed_with_its_version():
     data = aidge_build("doctor", "--json").json
     needed = {"cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "ensurepip"}
     for_tests = {"c++", "libstdc++-arm", "make", "cmake", "ninja", "riscv64-unknown-elf-gcc", "picolibc", "qemu-system-riscv32"}
-    assert {entry["name"] for entry in data["tools"]} == needed | for_tests
+    assert {entry["name"] for entry in data["tools"]} == needed | for_tests | {"gdb-multiarch"}
     assert {"onnx", "numpy", "scons", "unicorn", "pytest"} <= {entry["name"] for entry in data["packages"]}
     assert next(entry["version"] for entry in data["packages"] if entry["name"] == "numpy") == importlib.metadata.version("numpy")
 

@@ -62,6 +62,7 @@ FORM_WORDS = {
     "sweep": ("{net}", "--boards", "nosuch"),
     "completion": ("fish",),
     "cmake-dir": (),
+    "gdb-script": (),
     "export": ("{net}", "--lib", "ref", "--out", "{out}/folder"),
     "plan": ("{net}", "--why"),
     "explain-link": ("--", "no-such-linker"),

@@ -367,10 +367,13 @@ def channels_removed(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor])
 
 def _tensor(tensor: Tensor, layer: Layer, places: Places) -> dict:
     constant = places.program.memory.places[tensor.name].kind == "constant"
+    quantization = tensor.quantization
+    is_scaled = quantization is not None and quantization.per_tensor
     return {
         "name": tensor.name,
         "dtype": tensor.dtype.name,
         "dims": list(tensor.dims),
         "format": str(tensor.storage),
         "place": "flash" if constant else places.described(tensor, layer),
+        **({"scale": float(quantization.scale), "zero_point": quantization.zero_point} if is_scaled else {}),
     }

@@ -17,15 +17,17 @@ def run_in_order(
     vectors: Mapping[str, numpy.ndarray],
     positions: Iterable[int] | None = None,
     backends: Sequence[Backend] = (),
+    names: Sequence[str] = (),
 ) -> dict[str, numpy.ndarray]:
-    """Returns the graph's outputs by name, [vector, dims...], for these inputs by name, [vector, dims...].
+    """Returns the graph's outputs (or the tensors with these `names`) by name, [vector, dims...], for these inputs by name,
+    [vector, dims...].
 
     States are carried from one inference to the next. `positions` are the indices of vectors to run, by default all in order; the
     caller can count them to show progress. Each node runs in the first of the `backends` that accepts it, else in numpy.
     """
     execution = prepare(view, backends)
     carried: dict[str, numpy.ndarray] = {}
-    found: dict[str, list[numpy.ndarray]] = {name: [] for name in view.handed_out}
+    found: dict[str, list[numpy.ndarray]] = {name: [] for name in names or view.handed_out}
     for index in range(len(next(iter(vectors.values())))) if positions is None else positions:
         sample = {name: values[index] for name, values in vectors.items()}
         context = execution.forward(execution.context({}), {**carried, **sample})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, MissingTool
+from aidge_build.base.installed import gdb_script
 from aidge_build.boards import Board
 from aidge_build.boards.cores import Core
 
@@ -115,6 +116,7 @@ def debug_commands(runner: Runner, elf: Path, core: Core, must_exist: bool = Tru
     script = [f"target extended-remote 127.0.0.1:{GDB_PORT}", "monitor reset halt", "load", "break main", "continue"]
     return server, [
         gdb,
+        *("-x", str(gdb_script())),
         *(word for line in script for word in ("-ex", line)),
         str(elf),
     ]

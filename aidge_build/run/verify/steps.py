@@ -8,7 +8,7 @@ operations of its kernels (`Call.steps`), where a kernel states them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -48,13 +48,18 @@ class _OfKernels(Backend):
 
 
 def run_as_kernels(
-    program: Program, vectors: Vectors, positions: Iterable[int] | None = None, view: GraphView | None = None
+    program: Program,
+    vectors: Vectors,
+    positions: Iterable[int] | None = None,
+    view: GraphView | None = None,
+    names: Sequence[str] = (),
 ) -> Vectors:
-    """Returns the outputs (`run_in_order`) that the firmware must have: as the numpy backend defines them, or, where layers make
-    integers of floats, with the operations of the kernels. `view` is the graph with other states."""
+    """Returns the outputs (`run_in_order`), or the tensors with these `names`, that the firmware must have: as the numpy backend
+    defines them, or, where layers make integers of floats, with the operations of the kernels. `view` is the graph with other
+    states."""
     view = view or program.view
     backends = (steps_of(program),) if makes_levels_of_floats(view) else ()
-    return run_in_order(view, vectors, positions, backends)
+    return run_in_order(view, vectors, positions, backends, names)
 
 
 def steps_of(program: Program) -> Backend:

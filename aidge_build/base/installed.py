@@ -36,7 +36,7 @@ def gdb_script() -> Path:
 
 
 def integrations_folder() -> Path:
-    """The folder of the adapters for make, PlatformIO, RT-Thread and Zephyr."""
+    """The folder of the adapters for gdb, make, PlatformIO, RT-Thread and Zephyr."""
     return _find("integrations")
 
 

@@ -177,6 +177,8 @@ def feed(path, vector="0"):
         fail("inputs are written at the first instruction of %s: `break *%s`, and continue" % (model.run, model.run))
     reference = Reference(path, model)
     given = [tensor for tensor in reference.tensors if tensor.written < 0]
+    for tensor in [tensor for tensor in given if tensor.rows]:
+        fail("'%s' comes by rows: aidge feed writes whole inputs" % tensor.name)
     for tensor in given:
         tensor.write(model, reference.values(tensor, int(vector)))
     model.mark_state()

@@ -128,7 +128,7 @@ class Tensor:
         if " rows of " in words:
             step = (numbers[1] + 1 - numbers[0] - numbers[3]) // (numbers[2] - 1)
             return array, [(numbers[0] + at * step, numbers[3]) for at in range(numbers[2])]
-        return array, [(numbers[0], numbers[1] + 1 - numbers[0] if self.rows else self.bytes)]
+        return array, [(numbers[0], numbers[1] + 1 - numbers[0] if self.rows else self.bytes)]  # states have no second number
 
     def addresses(self, model):
         """Returns the address of each element, in the order of the model."""
@@ -157,20 +157,26 @@ class Model:
     """A plan, and the places of its arrays in the program; `seen` are the arguments of N_run at the last stop there."""
 
     def __init__(self, path):
+        self.path, self.seen, self._places, self.tensors = path, {}, {}, {}
         try:
             with open(path) as file:
                 self.plan = json.load(file)
             self.name, self.layers, self.claim = self.plan["model"], self.plan["layers"], self.plan["claim"]
+            self._require_same_build()
+            self._take_tensors()
         except (OSError, ValueError, KeyError, TypeError) as error:
-            fail("%s is no plan of aidge-build (%s): name N.plan.json" % (path, error))
-        self.path, self.seen, self.run = path, {}, self.name + "_run"
-        self.is_in_pieces = "steps" in self.plan or "rows" in self.plan
-        self._require_same_build()
-        chains = self._chains()
+            fail("%s is no plan of this version of aidge-build (%s): name N.plan.json" % (path, error))
+        self.run, self.is_in_pieces, chains = self.name + "_run", "steps" in self.plan or "rows" in self.plan, self._chains()
         self.chain_of = {number: chain for chain in chains for number in chain}
         self.functions = {layer["symbol"]: number for number, layer in enumerate(self.layers)}
         self.functions.update(("%s_cascade_%d" % (self.name, at), chain[0]) for at, chain in enumerate(chains, 1))
-        self.tensors, self._places = {}, {}
+
+    def _take_tensors(self):
+        """Makes the tensors: inputs, states, outputs of layers, and other names for them."""
+        states = [
+            dict(state, name=state["input"], place="state bytes %(offset_bytes)d.." % state) for state in self.plan["states"]
+        ]
+        self.tensors = {fields["name"]: Tensor(fields, -1) for fields in self.plan["inputs"] + states}
         for number, layer in enumerate(self.layers):
             for fields in layer["inputs"]:
                 if re.match("arena|state|argument", fields["place"]) and fields["name"] not in self.tensors:

@@ -7,6 +7,7 @@ One board and one RISC-V core; AIDGE_STRESS=1 takes more boards and options.
 from __future__ import annotations
 
 import argparse
+import ast
 import io
 import os
 import re
@@ -255,7 +256,17 @@ def test_files_that_are_no_values_and_plans_of_other_builds_are_refused_in_one_l
     (tmp_path / "no.plan.json").write_text("{}")
     commands = [f"aidge diff {tmp_path / str(number)}.npz" for number in range(len(reasons))]
     commands += [f"aidge plan {tmp_path / name}.plan.json" for name in ("other", "no", "gone")] + ["aidge tensors"]
-    expected = [*reasons, "is not of the build of this program: build again", "is no plan of aidge-build", "No such file"]
+    expected = [
+        *reasons,
+        "is not of the build of this program: build again",
+        "is no plan of this version of aidge-build",
+        "No such file",
+    ]
     found = answers(built.elf, *commands)
     for answer, reason in zip(found, [*expected, "the program does not run: start it"], strict=True):
         assert answer.startswith("refused: aidge: ") and reason in answer and answer.count("\n") == 1
+
+
+def test_the_commands_are_written_for_the_python_of_old_gdbs():
+    for path in gdb_script().parent.glob("*.py"):
+        ast.parse(path.read_text(), feature_version=(3, 6))

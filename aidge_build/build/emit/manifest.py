@@ -18,6 +18,7 @@ from aidge_build.build.emit.layers import LayerText
 from aidge_build.build.emit.places import Places
 from aidge_build.build.emit.ports import Port
 from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import State
 from aidge_build.plan.cascade.cascade import Cascade, Line
 from aidge_build.plan.cascade.messages import instructions_of
 from aidge_build.plan.cascade.progress import Progress
@@ -90,8 +91,8 @@ def manifest_of(
         "target": program.target.name,
         "options": dataclasses.asdict(program.options),
         "notices": list(program.notices),
-        "inputs": [_port(program, port) for port in ports if port.is_input],
-        "outputs": [_port(program, port) for port in ports if not port.is_input],
+        "inputs": [_port(program, port, places) for port in ports if port.is_input],
+        "outputs": [_port(program, port, places) for port in ports if not port.is_input],
         "layers": [
             _layer(layer, text, places, arrays.digest(index))
             for index, (layer, text) in enumerate(zip(program.layers, layers, strict=True))
@@ -209,15 +210,7 @@ def _memory(program: Program) -> dict:
         **({"rows": _rows(program, program.progress)} if program.progress else {}),
         **({"record": _record(program.recording)} if program.recording else {}),
         **({"monitor": _monitor(program.monitoring)} if program.monitoring else {}),
-        "states": [
-            {
-                "input": state.read,
-                "output": state.written,
-                "offset_bytes": memory.states.offsets[state.read],
-                "size_bytes": program.view.tensor(state.read).size_bytes,
-            }
-            for state in program.view.states
-        ],
+        "states": [_state(program, state) for state in program.view.states],
         "io_bytes": memory.io_bytes,
         "arena_bytes": memory.arena.peak_bytes,
         "arena_alignment": memory.alignment,
@@ -230,6 +223,19 @@ def _memory(program: Program) -> dict:
         "order": [layer.node.name for layer in program.layers],
         "buffers": _buffers(program, memory.arena),
         "peak_buffers": _buffers(program, peak) if peak is memory.arena else _buffers(program, peak, together=True),
+    }
+
+
+def _state(program: Program, state: State) -> dict:
+    tensor = program.view.tensor(state.read)
+    return {
+        "input": state.read,
+        "output": state.written,
+        "dims": list(tensor.dims),
+        "dtype": tensor.dtype.name,
+        "format": str(tensor.storage),
+        "offset_bytes": program.memory.states.offsets[state.read],
+        "size_bytes": tensor.size_bytes,
     }
 
 
@@ -313,7 +319,7 @@ def _port_symbol(program: Program, port: Port) -> str:
     return port.parameter if program.options.io == "caller" else port.macro
 
 
-def _port(program: Program, port: Port) -> dict:
+def _port(program: Program, port: Port, places: Places) -> dict:
     quantization = port.tensor.quantization
     known = quantization is not None and quantization.per_tensor
     return {
@@ -323,6 +329,7 @@ def _port(program: Program, port: Port) -> dict:
         "dims": list(port.tensor.dims),
         "dtype": port.tensor.dtype.name,
         "format": str(port.tensor.storage),
+        "place": places.described(port.tensor, program.layers[0]),
         "size_bytes": port.tensor.size_bytes,
         "alignment": port.alignment,
         "scale": float(quantization.scale) if known else None,

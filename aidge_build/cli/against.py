@@ -20,8 +20,10 @@ from aidge_build.build.request import CompileRequest
 from aidge_build.cli.block import block_of, outputs_with
 from aidge_build.cli.firmware_options import claim_named, other_options, scales_note, with_options_of, without_quantization
 from aidge_build.cli.linked import stack_of
+from aidge_build.cli.other_contract import rounded_by
 from aidge_build.cli.outcome import Outcome
 from aidge_build.graph.view import GraphView
+from aidge_build.plan.program import Program
 from aidge_build.prove.elf import Claim, read_image
 from aidge_build.prove.elf.claim import ClaimedArgument
 from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls
@@ -35,11 +37,12 @@ from aidge_build.run.verify.vectors import (
     model_inputs,
     perturbed,
     read_npz,
+    reference_outputs,
     stored_rows,
 )
 
-_NOT_TOGETHER = ("replay", "probe", "elf", "reference", "label_array", "layers", "float", "picture")
-_NOT_WITH_BLOCK = (*_NOT_TOGETHER, "markdown", "keep", "flag")  # nothing is built
+_NOT_TOGETHER = ("replay", "probe", "elf", "label_array", "layers", "float", "picture")
+_NOT_WITH_BLOCK = (*_NOT_TOGETHER, "reference", "markdown", "keep", "flag")  # nothing is built
 _TITLES = ("", "old", "new", "change")
 _FIGURES = {
     "ram_bytes": "RAM of the model, bytes",
@@ -105,7 +108,32 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
     differences = [compare(name, execution.outputs[name], outputs[name]) for name in program.view.handed_out]
     wanted = run_as_kernels(program, vectors)
     is_right = all(compare(name, execution.outputs[name], wanted[name]).within for name in program.view.handed_out)
-    return _outcome(arguments, board, old, new, differences, len(called), notes, is_right)
+    stored = _stored(arguments, program, old_claim, vectors, outputs)
+    notes += stored.lines
+    outcome = _outcome(arguments, board, old, new, differences, len(called), notes, is_right)
+    return replace(outcome, exit_code=max(outcome.exit_code, stored.exit_code))
+
+
+def _stored(arguments: argparse.Namespace, program: Program, claim: Claim, vectors: Vectors, outputs: Vectors) -> Outcome:
+    """The outputs of the old program beside the ones of --reference, if there are some."""
+    if not arguments.reference:
+        return Outcome([], {})
+    reference = reference_outputs(
+        read_npz(Path(arguments.io_data)), arguments.reference, program.view, len(vectors[program.view.given[0]])
+    )
+    found = [compare(name, outputs[name], reference[name]) for name in program.view.handed_out]
+    differing, values = sum(one.differing_values for one in found), sum(one.values for one in found)
+    largest = max(one.max_difference for one in found)
+    line = (
+        f"{arguments.against.name} beside '{arguments.reference}': {differing} of {counted(values, 'value')} differ (largest "
+        f"difference {largest:g})"
+    )
+
+    def with_rounding(rounding: str) -> Program:
+        return build_program(_request(argparse.Namespace(**vars(arguments) | {"rounding": rounding}), claim)[0])
+
+    contract = rounded_by(program, with_rounding, vectors, reference) if differing else ""
+    return Outcome([line, *([contract] if contract else [])], {}, EXIT_CHECK_FAILED if differing else 0)
 
 
 def _run_block(arguments: argparse.Namespace, board: Board) -> Outcome:

@@ -36,6 +36,7 @@ from aidge_build.prove.elf import Claim, Image, RegionUse, StackBound, StackUse,
 from aidge_build.prove.elf.arena_proof import check_reach
 from aidge_build.prove.elf.argument_addresses import argument_addresses
 from aidge_build.prove.elf.bind_proof import check_bind
+from aidge_build.prove.elf.cache_maintenance import check_maintenance
 from aidge_build.prove.elf.claim import claim_from
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
 from aidge_build.prove.elf.contents import check_contents, rest_of
@@ -157,6 +158,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     yield from _check_reach(image, claims, read.stack, regions)
     yield from check_contents(image, read.uses, arguments.max_flash)
     yield from check_dma(image, linked, named, cache_line_of(arguments), regions)
+    yield from check_maintenance(image, named, regions, text)
     yield from check_device(image, linked, named, regions, lambda: argument_addresses(text(), claims), folders)
     yield from check_bind(image, linked, text, read.stack.executed if read.stack else None)
     yield from read.code.findings

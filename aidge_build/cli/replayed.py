@@ -13,11 +13,14 @@ from aidge_build.build.emit.ports import data_digest
 from aidge_build.build.emit.record import record_symbol
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, read_model_file
 from aidge_build.cli.firmware_options import claim_named
+from aidge_build.cli.input_samples import unlike_samples
+from aidge_build.cli.outcome import Outcome
 from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.recording import Recording
 from aidge_build.prove.elf import Claim, read_image
 from aidge_build.run.verify.dump import read_dump
 from aidge_build.run.verify.replay import Replay, replay_of
+from aidge_build.run.verify.vectors import Vectors, stored_rows
 from aidge_build.sources.importing import refuse_other_models
 
 LARGEST_DUMP_BYTES = 256 << 20
@@ -49,12 +52,10 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def require_one_source(arguments: argparse.Namespace) -> None:
-    """Vectors or a dump, and only the options of the one that is given."""
-    if (arguments.io_data is None) == (arguments.replay is None):
+    """Vectors or a dump, and only the options of the one that is given. With a dump, vectors are samples of its inputs."""
+    if arguments.io_data is None and arguments.replay is None:
         _refuse_program(arguments.model)
-        raise AidgeError(
-            "the vectors are missing, or given twice", where="verify", code="USAGE", hint="--io-data F.npz, or --replay DUMP"
-        )
+        raise AidgeError("the vectors are missing", where="verify", code="USAGE", hint="--io-data F.npz, or --replay DUMP")
     if arguments.replay is not None and arguments.probe is not None:
         raise AidgeError("works only in the emulator", where="--replay", hint="leave out --probe", code="USAGE")
     if arguments.replay is None:
@@ -144,7 +145,22 @@ def _place(arguments: argparse.Namespace, program: Program, recording: Recording
     return symbol.address - base
 
 
-def as_json(replay: Replay, departures: list[dict]) -> dict:
+def _unlike_inputs(replay: Replay, program: Program, path: str | None) -> list[str]:
+    """Returns how the recorded inputs differ from the samples of a file, a line each; [] without a file."""
+    if path is None:
+        return []
+    tensors = [program.view.tensor(name) for name in program.view.given]
+    return unlike_samples(Path(path), tensors, stored_rows(program.view, replay.vectors))
+
+
+def replayed(replay: Replay, program: Program, outputs: Vectors, samples: str | None) -> Outcome:
+    """Whether the firmware computed the outputs of the dump, and whether its inputs are like the samples of a file."""
+    data = _as_json(replay, replay.departures(outputs))
+    unlike = _unlike_inputs(replay, program, samples)
+    return Outcome([*_replay_lines(data), *unlike], {"replay": data}, int(bool(data["departures"] or unlike)))
+
+
+def _as_json(replay: Replay, departures: list[dict]) -> dict:
     """The same for programs."""
     return {
         "inferences": [{"number": one.number, "ended": one.ended} for one in replay.kept],
@@ -167,7 +183,7 @@ def _cost(data: dict) -> str:
     return f"{data['size_bytes']:,} B of RAM{spent}"
 
 
-def replay_lines(data: dict) -> list[str]:
+def _replay_lines(data: dict) -> list[str]:
     """Returns lines: the inferences that were replayed, and the inferences with other outputs in the firmware."""
     inferences = data["inferences"]
     first, last = inferences[0], inferences[-1]

@@ -23,6 +23,7 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, is_measured, measured_json, measured_lines, observed, probe_from
 from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
 from aidge_build.cli.run_dumps import add_dump_argument, dumped_symbols, written_dumps
+from aidge_build.cli.run_seen import add_samples_argument, claimed_inputs, input_findings, seen_findings
 from aidge_build.cli.run_stops import add_stop_arguments, end_code, end_lines, refuse_end, spread, stops_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.prove.elf import Claim, read_claims, read_image
@@ -49,6 +50,7 @@ COMMON = (
     "folder",
     "probe",
     "max-instructions",
+    "io-data",
     "dump",
     "out",
 )
@@ -90,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_probe_arguments(parser)
     add_options(parser, options_named(BUDGET, *_BUDGETS))
+    add_samples_argument(parser)
     add_dump_argument(parser)
     parser.add_argument(
         "--out",
@@ -121,7 +124,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     layers = [layer for claim in claims for layer in claim.layers]
     dumped = dumped_symbols(arguments, read_image(arguments.elf), board)
     timing = program_timing(arguments.elf, board)
-    stops = stops_of(arguments, claims)
+    stops, inputs = stops_of(arguments, claims), claimed_inputs(claims)
 
     def run(run_symbol: str, stops: Stops = stops) -> RunResult:
         alone = Counted(run_symbol, layers, claims[0].step_symbol, _arenas(claims[0]), timing) if run_symbol else None
@@ -132,7 +135,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
             arguments=words,
             counted=alone or Counted(timing=timing),
             emulator=arguments.emulator,
-            firmware=Firmware(stops, arguments.peripherals, dumped),
+            firmware=Firmware(stops, arguments.peripherals, dumped, inputs),
         )
 
     probe = probe_from(arguments, board)
@@ -174,6 +177,8 @@ def _outcome(
         _over_budget(result, arguments.max_instructions),
         *cycle_findings(result, board, arguments.max_cycles, arguments.max_ms),
         step_finding(result, promised),
+        *seen_findings(result, board, claims),
+        *input_findings(result, claimed_inputs(claims), arguments.io_data),
     ]
     excess = [finding for finding in findings if finding is not None]
     stops = stops_of(arguments, claims)
@@ -195,7 +200,8 @@ def _outcome(
         *(finding.line(arguments.elf) for finding in excess),
     ]
     data = _data(result, board, claims, outputs | dump_hashes)
-    code = EXIT_CHECK_FAILED if excess or result.exit_code else end_code(result, stops)
+    failed = result.exit_code or any(finding.severity == ERROR for finding in excess)
+    code = EXIT_CHECK_FAILED if failed else end_code(result, stops)
     if arguments.out:
         content = json.dumps({"schema": SCHEMA, "ok": not code, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)

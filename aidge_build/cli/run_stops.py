@@ -84,12 +84,16 @@ def refuse_end(result: RunResult, elf: Path) -> RunResult:
     in_main = re.match(r"main\b", result.ended_at)
     if result.ended is End.LOOP and not result.waits_in and not (in_main and result.runs):
         raise CheckFailed(
-            f"the program stops in an endless loop at {result.ended_at}",
+            f"the program stops in an endless loop at {result.ended_at}{_after_fault(result)}",
             where=str(elf),
             hint="a fault handler, an unexpected interrupt, or main without exit (--inferences N ends before)",
             code="RUN",
         )
     return result
+
+
+def _after_fault(result: RunResult) -> str:
+    return f", which a fault or an interrupt entered from {result.seen.faulted}" if result.seen.faulted else ""
 
 
 def end_lines(result: RunResult, stops: Stops) -> list[str]:

@@ -26,14 +26,14 @@ from aidge_build.cli.against import add_against_arguments, run_against
 from aidge_build.cli.cycles import cycle_lines, inference_data
 from aidge_build.cli.firmware_options import scales_note, with_options_in
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
+from aidge_build.cli.other_contract import rounded_by
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.probing import add_probe_arguments, measured_json, measured_lines, probe_from
 from aidge_build.cli.replayed import (
     add_replay_arguments,
-    as_json,
     name_of,
     replay_from,
-    replay_lines,
+    replayed,
     require_one_source,
 )
 from aidge_build.cli.steps import step_finding, step_lines
@@ -89,7 +89,11 @@ COMMON = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    parser.add_argument("--io-data", metavar="F.npz", help="input vectors, an NPZ file with x or x_<input>")
+    parser.add_argument(
+        "--io-data",
+        metavar="F.npz",
+        help="input vectors, an NPZ file with x or x_<input>; with --replay: samples that the inputs should be like",
+    )
     add_replay_arguments(parser)
     add_against_arguments(parser)
     add_probe_arguments(parser)
@@ -207,13 +211,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
     read = readable_names({layer.node.name: layer.symbol for layer in program.layers}, program.name)
     shown = {} if arguments.verbosity else read
     accuracy = _accuracy(outputs, source.arrays, arguments.label_array)
+    notes = (*_notes(arguments, program, source), *_rounded(arguments, program, source, found.compared))
     parts = [
-        verdict(arguments, program, board.name, found.compared, accuracy, shown, _notes(arguments, program, source)),
+        verdict(arguments, program, board.name, found.compared, accuracy, shown, notes),
         _counted(result, board),
         _steps(arguments, program, result, found.bounds, {layer.symbol: read[layer.node.name] for layer in program.layers}),
     ]
     if source.replay:
-        parts.append(_replayed(source.replay, outputs))
+        parts.append(replayed(source.replay, program, outputs, arguments.io_data))
     if found.beside and floats:
         parts.append(_beside_float(arguments, found.beside, floats, shown))
     return _joined(parts)
@@ -316,6 +321,18 @@ def _notes(arguments: argparse.Namespace, program: Program, source: _Source) -> 
     return source.remarks if source.replay or arguments.elf else (*scales_note(program, arguments.quantize), *source.remarks)
 
 
+def _rounded(arguments: argparse.Namespace, program: Program, source: _Source, compared: Compared) -> list[str]:
+    """A line about the contract that stored outputs have, if they differ and it is another one."""
+    if source.reference is None or compared.equals:
+        return []
+
+    def with_rounding(rounding: str) -> Program:
+        return build_program(_request(argparse.Namespace(**vars(arguments) | {"rounding": rounding})))
+
+    line = rounded_by(program, with_rounding, source.vectors, source.reference)
+    return [line] if line else []
+
+
 def _source(arguments: argparse.Namespace, program: Program, has_float: bool) -> _Source:
     if arguments.replay:
         replay = replay_from(arguments, program)
@@ -380,12 +397,6 @@ def _steps(
     lines += [finding.line(arguments.model) for finding in findings]
     data = {"step_bounds": bound_data(bounds)} if bounds else {}
     return Outcome(lines, data, int(any(finding.severity == ERROR for finding in findings)))
-
-
-def _replayed(replay: Replay, outputs: Vectors) -> Outcome:
-    """Whether the firmware computed the outputs of the dump."""
-    data = as_json(replay, replay.departures(outputs))
-    return Outcome(replay_lines(data), {"replay": data}, int(bool(data["departures"])))
 
 
 def _beside_float(arguments: argparse.Namespace, beside: Comparison, floats: Path, shown: Mapping[str, str]) -> Outcome:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from aidge_build.prove.elf.program_code import Code
-from aidge_build.prove.elf.vector_moves import Move, _numbers_near, vector_moves
+from aidge_build.prove.elf.vector_moves import Move, functions_near_system, vector_moves
 from tests.listings import TEXT, listed
 
 VTOR = 0xE000ED08
@@ -54,7 +54,7 @@ def code_of(text: str, data: dict[str, bytes] | None = None) -> Code:
 )
 def test_a_function_is_read_if_its_numbers_may_become_an_address_of_the_system_control_space(text, is_read):
     code = code_of(text)
-    assert {code.name(address) for address in _numbers_near(code)} == ({"f"} if is_read else set())
+    assert {code.name(address) for address in functions_near_system(code)} == ({"f"} if is_read else set())
 
 
 def test_functions_that_may_load_such_an_address_or_a_pointer_to_it_are_read():
@@ -62,7 +62,7 @@ def test_functions_that_may_load_such_an_address_or_a_pointer_to_it_are_read():
     far = 1100 * "nop\n"
     for word, names in ((VTOR, {"near"}), (0xDFFF0000, {"near"}), (0xDFFEFFFF, set()), (0xE1000000, set())):
         code = Code(*listed(f"f:\n{far}bx lr\nnear:\nnop\nbx lr", {"word": word.to_bytes(4, "little")}))
-        assert {code.name(address) for address in _numbers_near(code)} - {"f"} == names
+        assert {code.name(address) for address in functions_near_system(code)} - {"f"} == names
 
 
 ADDRESS = f"movw r0, #{VTOR & 0xFFFF}\nmovt r0, #{VTOR >> 16}\nmovw r1, #256\nmovw r2, #512\n"

@@ -13,7 +13,7 @@ from aidge_build.prove.elf.findings import ERROR, RULES, WARNING, Finding, in_or
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
     *sorted((ROOT / "aidge_build" / "prove" / "elf").glob("*.py")),
-    *(ROOT / "aidge_build" / "cli" / name for name in ("cycles.py", "longest.py", "run.py", "steps.py")),
+    *(ROOT / "aidge_build" / "cli" / name for name in ("cycles.py", "longest.py", "run.py", "run_seen.py", "steps.py")),
 ]
 
 

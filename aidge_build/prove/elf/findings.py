@@ -84,6 +84,11 @@ RULES = {
         "only one of the two hooks that copy constants is the firmware's: layers may read before a transfer has ended",
         "define both in objects that are linked by their names, or none: then the model copies by itself",
     ),
+    "DMA04": Rule(
+        "DMA writes an array in cached memory, and no code invalidates the data cache",
+        "SCB_InvalidateDCache_by_Addr() between the transfer and N_run, as in N_before_input (--dma on), or an array in memory "
+        "that is not cached",
+    ),
     "STK01": Rule(
         "the stack may grow beyond its reserve or its budget",
         "a larger stack_size in the board file, or less on the path that is named",
@@ -95,6 +100,30 @@ RULES = {
         "the stack begins in no RAM, or may use bytes of something else",
         "let the linker script set the begin of the stack to the end of a RAM, with nothing else in the last bytes: the first "
         "word of a vector table, and on RISC-V the symbol that start-up code writes to sp",
+    ),
+    "RUN01": Rule(
+        "the firmware's call of the model computed nothing: N_run returned a code",
+        "test what N_run returns; an arena of the caller needs N_ARENA_ALIGNMENT, other buffers that of their elements",
+    ),
+    "RUN02": Rule(
+        "the model was called while another call of it had not returned, and both use one arena",
+        "one caller at a time (a lock, or a masked interrupt), or --arena caller and an arena for each caller",
+    ),
+    "RUN03": Rule(
+        "code uses the FPU, and no code switches it on: a fault on the board (NOCP in UFSR)",
+        "SCB->CPACR |= 0xF << 20, then DSB and ISB, at the start of the reset handler: SystemInit of CMSIS does so",
+    ),
+    "RUN04": Rule(
+        "the stack was used down to the last word of its reserve: it overflows, or nearly",
+        "`aidge-build check` names the path that needs the most",
+    ),
+    "RUN05": Rule(
+        "inputs that the firmware passes are not like the samples",
+        "quantize with N_INPUT_SCALE and N_INPUT_ZERO_POINT of the header, in the order of N_INPUT_DIMS",
+    ),
+    "RUN06": Rule(
+        "the firmware's clock is not the clock of the estimate",
+        "switch on the PLL and call SystemCoreClockUpdate(), or write the clock that you mean into the board's file",
     ),
     "INS01": Rule(
         "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"

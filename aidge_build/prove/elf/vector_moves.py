@@ -52,12 +52,12 @@ def vector_moves(code: Code) -> tuple[Move, ...]:
     unknown index that may reach VTOR.
     """
     literals = set[int]()
-    starts = sorted({code.extent(address)[0] for address in _numbers_near(code)})
+    starts = sorted({code.extent(address)[0] for address in functions_near_system(code)})
     moves = [move for start in starts for move in _in_function(code, linear_sweep(code, start), literals)]
     return (*moves, *_in_data(code, literals))
 
 
-def _numbers_near(code: Code) -> Iterator[int]:
+def functions_near_system(code: Code) -> Iterator[int]:
     """Yields an address in each function that may know an address of the system control space; most functions know none and are
     not read.
 
@@ -168,7 +168,7 @@ def _in_function(code: Code, guesses: Iterable[Guess], literals: set[int]) -> It
         if not held and _knows_register(guess):
             held = code.image.describe(where)
         where = guess.instruction.address
-        stored = [value for place, value in _stores(guess) if place in _VTOR]
+        stored = [value for place, value in stores(guess) if place in _VTOR]
         instead = _handed_on(code, guess) or _indexed(guess)
         for value in stored:
             yield Move(code.image.describe(where), value)
@@ -194,7 +194,7 @@ def _literals(guess: Guess) -> Iterator[int]:
         yield from [place[1]] if place else []
 
 
-def _stores(guess: Guess) -> Iterator[tuple[int, int | None]]:
+def stores(guess: Guess) -> Iterator[tuple[int, int | None]]:
     """Yields (address, value) of each word that is stored at a known address."""
     operands, name = guess.instruction.operands, guess.name
     if name in ("str", "strd"):

@@ -63,6 +63,7 @@ def run_program(
         firmware is not None,
         how.answers_peripherals,
         how.dumped,
+        how.inputs,
     )
     if program.stops.until and program.until_address == NO_ADDRESS:
         raise AidgeError(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy
 import unicorn
 from unicorn import arm_const
 from unicorn.unicorn_py3 import unicorn as unicorn_library
@@ -159,6 +160,12 @@ class _NativeCounter:
         """Starts `stack_used`: how far below its entry the shortest run stored something in these regions."""
         for first, last in regions:
             _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_stack_hook, self._hook, first, last)
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Yields (address, bytes) of the blocks that were executed."""
+        for memory, table in zip(self._memories, self._tables, strict=True):
+            sizes = numpy.frombuffer(table, numpy.uint16)[:: ctypes.sizeof(Block) // 2]
+            yield from ((memory.origin + 2 * int(at), int(sizes[at])) for at in sizes.nonzero()[0])
 
     def watch_waits(self, waits: Callable[[int], bool]) -> None:
         """Calls `waits` now and then between runs, with the address of the next block, and stops the machine on True."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,7 @@ from typing import TypeVar
 from aidge_build.base.errors import CheckFailed
 from aidge_build.base.naming import counted
 from aidge_build.boards import Board
+from aidge_build.prove.elf.claim import ClaimedArgument
 from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.timing.estimate import Cycles, Executed, Timing
 from aidge_build.prove.timing.reads import Reads
@@ -99,6 +100,34 @@ class End(Enum):
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A call of N_run that returned: the first words of its arguments, the stored bytes of the inputs (() if they are not known),
+    and the code that it returned."""
+
+    words: tuple[int, ...]
+    inputs: tuple[bytes, ...]
+    status: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Facts about a run by which a firmware may be wrong on the board. `entries` are the first calls of N_run (Unicorn);
+    `refused` is how many calls returned before a layer began. `entered_again` are two functions: the one that called N_run while
+    a call had not returned, and the one that this call returns to. `without_fpu` is a function that used the FPU, which no code
+    had switched on. `full_stack` is the reserve of the stack, in words, if the lowest word of it was written. `faulted` is the
+    code in which a fault occurred, in words, if the program's own handler did not end the run. `clock_hz` is the variable
+    SystemCoreClock of CMSIS after the run, 0 if it is not known."""
+
+    entries: tuple[Entry, ...] = ()
+    refused: int = 0
+    entered_again: tuple[str, str] = ("", "")
+    without_fpu: str = ""
+    full_stack: str = ""
+    faulted: str = ""
+    clock_hz: int = 0
+
+
+@dataclass(frozen=True)
 class RunResult:
     """The result of a program. Counts are None if they are not available (host, no compiler for the counter, `count=False`).
 
@@ -138,6 +167,7 @@ class RunResult:
     waits_in: str = ""
     dumps: tuple[tuple[Symbol, bytes], ...] = ()
     caches_off: tuple[str, ...] = ()  # "code", "data": the core's own caches that the program never switched on
+    seen: Seen = field(default=Seen(), compare=False)  # each emulator sees other facts
     reads: tuple[Reads, ...] = ()  # of layers by function and constant, if the timing tells these apart
 
     @property
@@ -166,11 +196,12 @@ class Firmware:
     """The way to run a program that was made for a board and not for an emulator. `stops` are the events that end the run; a
     program that runs for ever is a result (`RunResult.ended`) and no error. `answers_peripherals`: registers of peripherals,
     which Unicorn does not have, hold the values written to them (emulate/peripherals.py). `dumped` are variables in memories of
-    the board; the result has their bytes after the run (Unicorn)."""
+    the board; the result has their bytes after the run (Unicorn). `inputs` are the inputs of N_run."""
 
     stops: Stops = NO_STOPS
     answers_peripherals: bool = False
     dumped: tuple[Symbol, ...] = ()
+    inputs: tuple[ClaimedArgument, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,6 +223,7 @@ class Program:
     may_be_stopped: bool = False  # whether a program that does not end is a result, and no error
     answers_peripherals: bool = False  # whether a program may use registers of peripherals without an emulation
     dumped: tuple[Symbol, ...] = ()
+    inputs: tuple[ClaimedArgument, ...] = ()
 
     @property
     def until_address(self) -> int:

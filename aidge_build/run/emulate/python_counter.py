@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import unicorn
 from unicorn import arm_const
@@ -53,6 +53,10 @@ class PythonCounter:
         return written
 
     stack_used = 0
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Yields (address, bytes) of the blocks that were executed."""
+        yield from sorted(self._known)
 
     def executed(self, finished: bool) -> Executed | None:
         """Returns the edges and flash lines of all runs, or of the runs that returned. None without timing."""

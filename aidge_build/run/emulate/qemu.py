@@ -20,6 +20,7 @@ from aidge_build.prove.timing.memory import WAITED, Lines, flash_regions
 from aidge_build.prove.timing.reads import PieceCounts
 from aidge_build.run.emulate.native_code import shared_library
 from aidge_build.run.emulate.program import End, Program, RunResult, Steps
+from aidge_build.run.emulate.qemu_entries import entry_arguments, seen_by_plugin
 from aidge_build.run.emulate.supervision import supervise
 from aidge_build.run.emulate.traps import TrapWatch
 
@@ -185,6 +186,7 @@ def _result(
         fewest=_one(measured, "fewest"),
         most=_one(measured, "most"),
         inference_stack_bytes=_one(measured, "run_stack") or None,
+        seen=seen_by_plugin(program, measured),
         reads=program.reads(executed, slots, runs),
     )
 
@@ -256,6 +258,7 @@ def _plugin_argument(program: Program, plugin: Path, counts: Path, progress: Pat
         f"edges={int(program.timing is not None)}",
         *_read_lines(program),
         *([f"pieces={_escape(str(counts.with_name(_PIECES)))}"] if program.timing and program.timing.pieces else []),
+        *entry_arguments(program),
         f"step=0x{program.step_address:x}",
         f"main=0x{program.main_address:x}",
         f"stack=0x{low:x}:0x{high:x}",

@@ -2,7 +2,7 @@
 /* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts, the lowest stack address that was written, and how
  * many bytes of stretches of memory (arenas) the runs wrote.
  * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
- * progress=FILE (of 24 bytes: `struct progress`), runs=N and until=ADDRESS (they end a program that does not end), waits=1 (a branch to itself
+ * run_end=ADDRESS and fault=BEGIN:END (qemu_entries.h), progress=FILE (of 24 bytes: `struct progress`), runs=N and until=ADDRESS (they end a program that does not end), waits=1 (a branch to itself
  * waits for an interrupt), run_stack=1 (how deep runs use the stack), edges=1 (edges between blocks, for cycles), reads=CACHES and
  * flash=FIRST:LAST (lines of flash, qemu_lines.h), pieces=FILE (of addresses that divide these counts).
  * Do not combine with -icount: its restarts of a block would be counted twice. */
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "executed.h"
+#include "qemu_entries.h"
 #include "qemu_lines.h"
 
 /* The part of QEMU's plug-in interface that is used here; Debian packages no header for it. */
@@ -94,6 +95,7 @@ static void write_result(void)
     if (measures_run_stack && counting.finished_runs != 0)
         fprintf(file, "run_stack %u\n", counting.stack_used);
     fprintf(file, "finished_runs %u\nrunning %u\nreached %u\n", counting.finished_runs, counting.running, counting.reached);
+    write_entries(file);
     if (previous != NULL)
         fprintf(file, "at %u\n", previous->address);
     fprintf(file, "stack %u\nendless_loop %u\n", stack_high - lowest_write, counting.endless_loop);
@@ -138,7 +140,9 @@ static void on_execute(unsigned cpu, void *data)
         else
             *(block->address == counting.run_address ? &entered_by_jump : &stepped_by_jump) = true;
     }
+    entries_look(&counting, block->address, previous != NULL ? previous->address : 0, previous != NULL ? previous->end : 0);
     counting_block(&counting, block->address, block->instructions, block->layer, link);
+    entries_counted(&counting, block->layer, finished != counting.finished_runs);
     if (executed.edges != NULL) {
         if (finished != counting.finished_runs) {
             executed_finish_run(&executed);
@@ -150,7 +154,8 @@ static void on_execute(unsigned cpu, void *data)
                 &counting, block->address, block->bytes, block->end - block->address, instruction_set == RISCV ? riscv_size : thumb_size
             );
     }
-    if (block->endless && !waits_for_interrupts)
+    const bool is_in_fault = block->address >= entries.fault_begin && block->address < entries.fault_end;
+    if (block->endless && (!waits_for_interrupts || is_in_fault))
         counting.endless_loop = block->address | 1u;
     progress->instructions = counting.total;
     progress->runs = counting.finished_runs;
@@ -325,7 +330,12 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             result_path = strdup(value);
         else if (strncmp(arguments[index], "run=", 4) == 0)
             counting.run_address = (uint32_t)strtoul(value, NULL, 0);
-        else if (strncmp(arguments[index], "step=", 5) == 0)
+        else if (strncmp(arguments[index], "run_end=", 8) == 0)
+            entries.run_end = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "fault=", 6) == 0) {
+            entries.fault_begin = (uint32_t)strtoul(value, &value, 0);
+            entries.fault_end = (uint32_t)strtoul(value + 1, NULL, 0);
+        } else if (strncmp(arguments[index], "step=", 5) == 0)
             counting.step_address = (uint32_t)strtoul(value, NULL, 0);
         else if (strncmp(arguments[index], "main=", 5) == 0)
             counting.main_address = (uint32_t)strtoul(value, NULL, 0);

@@ -23,8 +23,10 @@ from aidge_build.run.emulate.block_counter import make_counter
 from aidge_build.run.emulate.block_counts import with_counts
 from aidge_build.run.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
 from aidge_build.run.emulate.cycle_counters import caches_left_off, count_instructions
+from aidge_build.run.emulate.model_entries import Entries
 from aidge_build.run.emulate.peripherals import FIRST, LAST, Peripherals, hint_for
 from aidge_build.run.emulate.program import WAITS, End, Program, RunResult
+from aidge_build.run.emulate.seen import PAINT, deepest_stack, overflow_at, seen_in
 from aidge_build.run.emulate.semihosting import Semihosting
 from aidge_build.run.emulate.serial_ports import emulated_port
 from aidge_build.run.emulate.sleeping_memories import guard_sleeping
@@ -36,8 +38,6 @@ _NEVER = 0xFFFFFFFE
 _BREAKPOINT = 7
 _PAGE = 4096
 _ARGUMENTS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM_REG_R2, arm_const.UC_ARM_REG_R3)
-# RAM holds no zeros at power-up: this finds reads before writes, and the deepest use of the stack.
-_PAINT = 0xA5
 _DATA = (unicorn.UC_MEM_READ_UNMAPPED, unicorn.UC_MEM_WRITE_UNMAPPED)
 _RETURN_INSTRUCTION = b"\x70\x47"
 _STOPPED = (End.SECONDS, End.INSTRUCTIONS, End.INTERRUPT, End.LIMIT)
@@ -102,6 +102,7 @@ class Machine:
         """Runs from the vector table to the exit."""
         program = self.program
         slots = program.layer_slots()
+        entries = Entries(self)
         counter = self.counter([address for address, _ in slots]) if program.count else None
         written = self._watch(counter) if counter else []
         entry = self._reset()
@@ -111,7 +112,7 @@ class Machine:
             raise KeyboardInterrupt
         result = self._result(end)
         if counter:
-            result = with_counts(result, program, counter, slots)
+            result = replace(with_counts(result, program, counter, slots), seen=seen_in(self, counter, entries))
             result = replace(result, peripherals=self.peripherals.counts if program.answers_peripherals else None)
         found = self.round or (endless_round(self) if end in _STOPPED else None)
         return replace(
@@ -161,7 +162,7 @@ class Machine:
 
     def _result(self, end: End) -> RunResult:
         """The result without counts."""
-        stack = self._stack_high_water()
+        stack = deepest_stack(self)
         self._drain_rtt()
         return RunResult(
             self.semihosting.exit_code,
@@ -267,7 +268,7 @@ class Machine:
         map_memory(self.machine, region, memory)
         if region.kind == "ram" and region is not _SYSTEM:
             for start in range(0, size, _PAGE):
-                memory[start : start + _PAGE] = bytes([_PAINT]) * _PAGE
+                memory[start : start + _PAGE] = bytes([PAINT]) * _PAGE
 
     def _map_registers(self, first: int, size_bytes: int, read: Callable, write: Callable) -> None:
         """Accesses call `read` and `write`, with the distance from the first register and the bytes."""
@@ -385,16 +386,10 @@ class Machine:
     def _failure(self, what: str) -> AidgeError:
         address = self.machine.reg_read(arm_const.UC_ARM_REG_PC)
         touched = re.search(r" (?:to|from) (0x\w{8}), where the board has no memory", what)
-        hint = hint_for(int(touched[1], 16)) if touched else ""
+        overflow = overflow_at(self, self.machine.reg_read(arm_const.UC_ARM_REG_SP))
+        hint = overflow or (hint_for(int(touched[1], 16)) if touched else "")
         units = self.program.image.units
         if "UC_ERR_INSN_INVALID" in what and units and units.has_double:
             hint = "if that computes with double: this emulator has no FPU in double precision: -mfpu=fpv5-sp-d16 for this run"
         where = f"{self.program.image.describe(address)} (pc 0x{address:08x})"
         return self.program.failure(f"the program {what}, at {where}", hint)
-
-    def _stack_high_water(self) -> int | None:
-        low, high = self.program.stack()
-        if high == low:
-            return None
-        stack = self.read(low, high - low)
-        return high - low - (len(stack) - len(stack.lstrip(bytes([_PAINT]))))

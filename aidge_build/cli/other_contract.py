@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""`verify --reference`: whether stored outputs that differ are rounded by another numerical contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.build.inputs import USER_NAMES
+from aidge_build.plan.program import Program
+from aidge_build.run.verify.steps import run_as_kernels
+from aidge_build.run.verify.vectors import Vectors
+
+_CONTRACTS = ("onnx", "tflite")
+
+
+def rounded_by(program: Program, with_rounding: Callable[[str], Program], vectors: Vectors, reference: Vectors) -> str:
+    """Returns a line that names the contract that gives the reference bit by bit in numpy; "" if none does. `with_rounding`
+    makes the program of the model under another contract."""
+    own = USER_NAMES.get(program.options.rounding, program.options.rounding)
+    for other in _CONTRACTS:
+        if other != own and _equals(with_rounding, other, vectors, reference):
+            values = counted(sum(one.size for one in reference.values()), "value")
+            return f"with --rounding {other}, 0 of {values} differ: the stored outputs have that contract, the code has {own}"
+    return ""
+
+
+def _equals(with_rounding: Callable[[str], Program], other: str, vectors: Vectors, reference: Vectors) -> bool:
+    try:
+        outputs = run_as_kernels(with_rounding(other), vectors)
+    except AidgeError:
+        return False  # the model has no meaning under this contract
+    return all(numpy.array_equal(outputs[name], values) for name, values in reference.items())

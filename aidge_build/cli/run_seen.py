@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""`run`: what a firmware does wrong with its model, and how the inputs that it passes differ from samples."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.boards import Board
+from aidge_build.build.emit.ports import quantization_in
+from aidge_build.cli.input_samples import unlike_samples
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import NAMED_ORDERS, Format
+from aidge_build.graph.tensor import Tensor
+from aidge_build.prove.elf import Claim
+from aidge_build.prove.elf.claim import ClaimedArgument
+from aidge_build.prove.elf.findings import ERROR, WARNING, Finding
+from aidge_build.run.emulate import RunResult
+from aidge_build.run.emulate.program import Entry
+
+_CODES = {  # that N_run returns after it computed nothing
+    1: "a pointer is null, misaligned or overlaps another buffer",
+    3: "called out of order",
+    4: "no weights are bound",
+}
+_CLOCK_OFF = 0.02  # of the clock of the board's file
+_RECORD = "a build with --record keeps inputs: verify --replay compares them (docs/c-api.md)"
+_TYPE = re.compile(r"(\w+) \[([\d, ]*)\] (\w+)$")
+
+
+def add_samples_argument(parser: argparse.ArgumentParser) -> None:
+    """The samples of the inputs."""
+    parser.add_argument(
+        "--io-data",
+        type=Path,
+        metavar="F.npz",
+        help="samples of the inputs, an NPZ file with x or x_<input>: says how the inputs that the firmware passes differ from "
+        "them, such as another scale or order of axes (Unicorn; default: inputs are not compared)",
+    )
+
+
+def claimed_inputs(claims: Sequence[Claim]) -> tuple[ClaimedArgument, ...]:
+    """The inputs of the only model, () if they are not known."""
+    calls = claims[0].calls if len(claims) == 1 else None
+    return calls.inputs if calls else ()
+
+
+def seen_findings(result: RunResult, board: Board, claims: Sequence[Claim]) -> Iterator[Finding]:
+    """Yields what the run shows of the firmware's own mistakes."""
+    seen, claim = result.seen, claims[0] if len(claims) == 1 else None
+    refused = [entry for entry in seen.entries if entry.status in _CODES]
+    if claim and (refused or seen.refused):
+        yield _refused(claim, refused, len(seen.entries), seen.refused, result.runs or 0)
+    if claim and seen.entered_again[0] and claim.arenas:
+        again, before = seen.entered_again
+        yield Finding(
+            "RUN02", ERROR, f"{again} calls {claim.model}_run while the call that returns to {before} has not ended: one arena"
+        )
+    if seen.without_fpu:
+        yield Finding("RUN03", ERROR, f"{seen.without_fpu} uses the FPU, and no code switches it on: a fault on the board")
+    if seen.full_stack:
+        yield Finding("RUN04", WARNING, f"the stack was used down to the last word of its {seen.full_stack}")
+    if seen.clock_hz and board.clock_hz and abs(seen.clock_hz / board.clock_hz - 1) > _CLOCK_OFF:
+        yield _clock(result, board)
+
+
+def _refused(claim: Claim, refused: Sequence[Entry], calls: int, uncalled: int, runs: int) -> Finding:
+    name = f"{claim.model}_run"
+    if not refused:
+        text = f"{name} returned before its first layer in {uncalled} of {counted(runs, 'call')}: it refused its arguments"
+        return Finding("RUN01", ERROR, text)
+    first = refused[0]
+    words = ", ".join(f"0x{word:x}" for word in first.words[: _arguments(claim)])
+    how_often = f"{len(refused)} of {counted(calls, 'call')}"
+    return Finding("RUN01", ERROR, f"{name}({words}) returned {first.status} in {how_often}: {_CODES[first.status]}")
+
+
+def _arguments(claim: Claim) -> int:
+    """Returns how many of the first four words are arguments: all, if the claim does not say it."""
+    if claim.calls is None:
+        return 4
+    return sum(not port.symbol for port in (*claim.calls.inputs, *claim.calls.outputs))
+
+
+def _clock(result: RunResult, board: Board) -> Finding:
+    hertz = result.seen.clock_hz
+    text = f"SystemCoreClock is {hertz / 1e6:g} MHz after the run, the board's file says {board.clock_hz / 1e6:g} MHz"
+    if result.run_cycles and result.runs:
+        text += (
+            f": ~{1e3 * result.run_cycles.total / result.runs / hertz:,.3g} ms per inference and not {_estimated(result, board)}"
+        )
+    return Finding("RUN06", WARNING, text)
+
+
+def _estimated(result: RunResult, board: Board) -> str:
+    assert result.run_cycles and result.runs
+    return f"~{1e3 * result.run_cycles.total / result.runs / board.clock_hz:,.3g} ms"
+
+
+def input_findings(result: RunResult, inputs: Sequence[ClaimedArgument], path: Path | None) -> Iterator[Finding]:
+    """Yields how the inputs differ from the samples of the file; a finding, too, if the run shows no inputs."""
+    if path is None:
+        return
+    entries = [entry for entry in result.seen.entries if entry.inputs]
+    if not entries:
+        yield Finding("RUN05", ERROR, f"inputs were not compared: {_why_not(result, inputs)}", _RECORD)
+        return
+    for text in unlike_samples(path, [_tensor(one) for one in inputs], [entry.inputs for entry in entries]):
+        yield Finding("RUN05", ERROR, text)
+
+
+def _why_not(result: RunResult, inputs: Sequence[ClaimedArgument]) -> str:
+    if not inputs:
+        return "a program with one model says what its inputs are, unless it has --arena caller, rows or steps"
+    return "no call of the model returned" if result.emulator == "unicorn" else "only Unicorn shows them"
+
+
+def _tensor(port: ClaimedArgument) -> Tensor:
+    """The input, as the words of its claim say."""
+    found = _TYPE.match(port.type)
+    if found is None:
+        raise AidgeError(f"input '{port.name}' is '{port.type}'", where="--io-data", code="CLAIM", hint="build it again")
+    dims = tuple(int(dim) for dim in found[2].split(",") if dim.strip())
+    order = NAMED_ORDERS.get(found[3]) or tuple(int(axis) for axis in found[3].split("_")[1:])
+    return Tensor(port.name, dims, DType[found[1]], quantization=quantization_in(port.scale), format=Format(order))

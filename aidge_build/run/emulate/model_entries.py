@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""The calls of N_run that a firmware makes in Unicorn: the arguments, the inputs behind them, and the code that N_run returns."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import unicorn
+from unicorn import arm_const
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.run.emulate.program import Entry, Program
+
+_REGISTERS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM_REG_R2, arm_const.UC_ARM_REG_R3)
+_MOST_ENTRIES, _MOST_BYTES = 1000, 1 << 24  # that are kept
+
+
+class Machine(Protocol):
+    """An emulated board with its program (`emulate.unicorn_machine`)."""
+
+    machine: unicorn.Uc
+    program: Program
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of a memory."""
+
+
+class Entries:
+    """Watches N_run on `machine` from now on: `found` are the calls that returned, in their order."""
+
+    def __init__(self, machine: Machine):
+        self.found: list[Entry] = []
+        self._machine, self._bytes = machine, 0
+        self._open: dict[int, tuple[tuple[int, ...], tuple[bytes, ...]]] = {}  # calls that have not returned, by return address
+        self._watched = set[int]()
+        entry = machine.program.run_address & ~1
+        machine.machine.hook_add(unicorn.UC_HOOK_BLOCK, self._enter, begin=entry, end=entry)
+
+    def _enter(self, core: unicorn.Uc, *_) -> None:
+        back = core.reg_read(arm_const.UC_ARM_REG_LR) & ~1
+        self._open[back] = tuple(core.reg_read(register) for register in _REGISTERS), self._inputs(core)
+        if back not in self._watched:
+            self._watched.add(back)
+            core.hook_add(unicorn.UC_HOOK_BLOCK, self._leave, begin=back, end=back)
+
+    def _leave(self, core: unicorn.Uc, back: int, *_) -> None:
+        words, inputs = self._open.pop(back, (None, ()))
+        if words is not None and len(self.found) < _MOST_ENTRIES:
+            self.found.append(Entry(words, inputs, core.reg_read(_REGISTERS[0])))
+
+    def close(self) -> None:
+        """Counts the call that has just returned: the run may end there, before the hook for it."""
+        core = self._machine.machine
+        self._leave(core, core.reg_read(arm_const.UC_ARM_REG_PC) & ~1)
+
+    def _inputs(self, core: unicorn.Uc) -> tuple[bytes, ...]:
+        """Returns the stored bytes of each input; () where their places are not known, and where enough are kept."""
+        ports, found, pointers = self._machine.program.inputs, [], 0
+        self._bytes += sum(port.size_bytes for port in ports)
+        if self._bytes > _MOST_BYTES:
+            return ()
+        for port in ports:
+            array = self._machine.program.image.symbol(port.symbol) if port.symbol else None
+            place = array.address + port.offset_bytes if array else self._argument(core, pointers)
+            pointers += not port.symbol
+            try:
+                found.append(self._machine.read(place, port.size_bytes))
+            except AidgeError:
+                return ()  # in no memory: the run ends where the model reads it
+        return tuple(found)
+
+    def _argument(self, core: unicorn.Uc, index: int) -> int:
+        """Returns an argument by the procedure call standard."""
+        if index < len(_REGISTERS):
+            return core.reg_read(_REGISTERS[index])
+        place = core.reg_read(arm_const.UC_ARM_REG_SP) + 4 * (index - len(_REGISTERS))
+        return int.from_bytes(self._machine.read(place, 4), "little")

@@ -39,6 +39,7 @@ from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.cache_maintenance import check_maintenance
 from aidge_build.prove.elf.claim import claim_from
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
+from aidge_build.prove.elf.concurrent_calls import check_concurrent
 from aidge_build.prove.elf.contents import check_contents, rest_of
 from aidge_build.prove.elf.copies import copies_in_map, copies_of_sources
 from aidge_build.prove.elf.debug_info import defined_at
@@ -159,6 +160,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     yield from check_contents(image, read.uses, arguments.max_flash)
     yield from check_dma(image, linked, named, cache_line_of(arguments), regions)
     yield from check_maintenance(image, named, regions, text)
+    yield from check_concurrent(image, linked)
     yield from check_device(image, linked, named, regions, lambda: argument_addresses(text(), claims), folders)
     yield from check_bind(image, linked, text, read.stack.executed if read.stack else None)
     yield from read.code.findings

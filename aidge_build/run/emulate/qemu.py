@@ -14,6 +14,7 @@ from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, MissingTool
 from aidge_build.boards import Board
+from aidge_build.boards.faults import cause_of
 from aidge_build.boards.flash import Cache
 from aidge_build.prove.timing.estimate import OUTSIDE, Edge, Executed
 from aidge_build.prove.timing.memory import WAITED, Lines, flash_regions
@@ -290,9 +291,10 @@ def _raise_on_failure(program: Program, result: subprocess.CompletedProcess, std
         address, status = int(fault[1], 16), int(fault[2] or "0", 16)
         is_known = fault[3] == "accessing" or status & _BUS_FAULT_ADDRESS_VALID
         touched = f", accessing 0x{fault[4]}" if is_known else ""
+        cause = cause_of(status) if program.image.machine == "ARM" else ""
         raise program.failure(
             f"the program takes a fault (status 0x{status:08x}){touched}, "
-            f"at {program.image.describe(address)} (pc 0x{address:08x})"
+            f"at {program.image.describe(address)} (pc 0x{address:08x}){f': {cause}' if cause else ''}"
         )
     if _one(measured, "endless_loop"):
         raise program.endless_loop(measured["endless_loop"][0] & ~1)

@@ -4,12 +4,13 @@ there, without a byte added to the program."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from aidge_build.base.errors import AidgeError, CheckFailed
+from aidge_build.boards.faults import CFSR, cause_of
 from aidge_build.prove.elf.vectors import VectorTable, find_tables, table_at
 from aidge_build.run.emulate.program import NO_ADDRESS, Program
 from aidge_build.run.emulate.semihosting import Semihosting
@@ -122,7 +123,7 @@ class Session:
             while (found := self._resume(addresses, end)) not in addresses:
                 if self.target.read(found, len(_SEMIHOSTING)) != _SEMIHOSTING:
                     raise self.program.failure(
-                        f"the program halts at {self.program.image.describe(found)} (0x{found:08x})",
+                        f"the program halts at {self.program.image.describe(found)} (0x{found:08x}){self._fault()}",
                         hint="a fault, a BKPT of its own, or a breakpoint of another debugger",
                     )
                 self._serve(found)
@@ -143,9 +144,18 @@ class Session:
             at = self.target.register(COUNTER)
             raise self.program.failure(
                 f"the program has not come to {names} within {self.target.remote.seconds:g} s: it is at "
-                f"{self.program.image.describe(at)} (0x{at:08x})",
+                f"{self.program.image.describe(at)} (0x{at:08x}){self._fault()}",
                 hint="--probe-seconds waits longer; does the program call the model without an input from outside?",
             ) from None
+
+    def _fault(self) -> str:
+        """Returns the cause of a fault that the core has taken since its reset, in words; "" without one."""
+        if self.program.image.architecture in ("", "v6-M", "v8-M.baseline"):
+            return ""  # no such register
+        with contextlib.suppress(AidgeError):
+            status = int.from_bytes(self.target.read(CFSR, 4), "little")
+            return f", after a fault (CFSR 0x{status:08x}): {cause_of(status)}" if status else ""
+        return ""
 
     def _serve(self, address: int) -> None:
         """A call of semihosting that the server leaves to the debugger."""
@@ -168,7 +178,7 @@ class Session:
         self._semihosting.close()
 
 
-@contextmanager
+@contextlib.contextmanager
 def on_board(program: Program, probe: Probe, kept: Sequence[str]) -> Iterator[Session]:
     """Loads the program onto the board of `probe` and halts it before its first instruction. `kept` are variables that keep
     values between calls of the model. Afterwards the core runs, or is halted, as it was found.

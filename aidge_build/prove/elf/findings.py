@@ -122,8 +122,9 @@ RULES = {
         "quantize with N_INPUT_SCALE and N_INPUT_ZERO_POINT of the header, in the order of N_INPUT_DIMS",
     ),
     "RUN06": Rule(
-        "the firmware's clock is not the clock of the estimate",
-        "switch on the PLL and call SystemCoreClockUpdate(), or write the clock that you mean into the board's file",
+        "the firmware is slower than the estimate: its clock is another one, or its memory waits longer",
+        "switch on PLL, caches and prefetch, and call SystemCoreClockUpdate(); or describe the chip in the board's file as your "
+        "firmware sets it",
     ),
     "INS01": Rule(
         "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"

@@ -249,6 +249,12 @@ class Program:
         symbol = self.image.symbol("main")
         return symbol.address if symbol else NO_ADDRESS
 
+    @property
+    def clock_variable(self) -> Symbol | None:
+        """The variable SystemCoreClock of CMSIS, the frequency of the core in Hz; None if the program has none."""
+        symbol = self.image.symbol("SystemCoreClock")
+        return symbol if symbol and symbol.size_bytes == 4 else None
+
     def layer_slots(self) -> tuple[tuple[int, str], ...]:
         """Returns (address, layer) of the layers in the program, by address; layers merged into one keep their order."""
         found = [(self.image.symbol(name), name) for name in self.layer_symbols]

@@ -17,7 +17,6 @@ from aidge_build.run.emulate.program import Program, Seen
 _CPACR, _FPU_ON = 0xE000ED88, 0xF << 20
 PAINT = 0xA5  # RAM holds no zeros at power-up: this finds reads before writes, and the deepest use of the stack
 _FAR_BELOW = 1 << 16  # bytes below a stack that are no part of it
-_CLOCK = "SystemCoreClock"  # of CMSIS: the frequency of the core in Hz
 
 
 class Machine(Protocol):
@@ -84,5 +83,5 @@ def _user_of_fpu(machine: Machine, blocks: Iterable[tuple[int, int]]) -> str:
 
 
 def _clock(machine: Machine) -> int:
-    symbol = machine.program.image.symbol(_CLOCK)
-    return int.from_bytes(machine.read(symbol.address, 4), "little") if symbol and symbol.size_bytes == 4 else 0
+    symbol = machine.program.clock_variable
+    return int.from_bytes(machine.read(symbol.address, 4), "little") if symbol else 0

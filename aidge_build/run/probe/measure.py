@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from aidge_build.run.emulate.program import End, LayerCount, MeasuredCycles, RunResult
+from aidge_build.run.emulate.program import End, LayerCount, MeasuredCycles, RunResult, Seen
 from aidge_build.run.probe.cycles import Counter, NoCounter, counter_of
 from aidge_build.run.probe.session import PAINT, Session
 from aidge_build.run.probe.target import LINK, Ended
@@ -189,7 +189,13 @@ def run_result(session: Session, measured: Measured, runs: int, exit_code: int |
         WHERE,
         measured=measured.cycles,
         ended=End.INFERENCES if exit_code is None else End.EXIT,
+        seen=Seen(clock_hz=_clock(session)),
     )
+
+
+def _clock(session: Session) -> int:
+    symbol = session.program.clock_variable
+    return int.from_bytes(session.target.read(symbol.address, 4), "little") if symbol and not session.target.is_lost else 0
 
 
 def beside(on_board: RunResult, emulated: RunResult | None) -> RunResult:

@@ -16,6 +16,7 @@ PRESENT = {"git", "bash", "sh", "sleep", "true", "unshare", "uname"}
 INSTALLED = {
     "cc": machine.HOST_COMPILER,
     "gcc": machine.HOST_COMPILER,
+    "gcov": machine.HOST_COMPILER,
     "ar": machine.HOST_COMPILER,
     "objdump": machine.HOST_COMPILER,
     "c++": machine.HOST_CPLUSPLUS,

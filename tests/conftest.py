@@ -90,6 +90,18 @@ def pytest_runtest_protocol(item):
         _running = ""
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Believes a mark that names a finding or a refusal only if the test causes it."""
+    names = {name for mark in item.iter_markers("requirement") for name in mark.args}
+    if not names:
+        return (yield)
+    from tests.requirements import caused  # imports the package
+
+    with caused(names, hasattr(item, "callspec")):
+        return (yield)
+
+
 def _look_at(event: str, arguments: tuple) -> None:
     """An audit hook: Python tells it of every program before it starts."""
     if event != "subprocess.Popen" or not _running:

@@ -202,6 +202,7 @@ def test_another_generator_regenerates_and_compiles_only_what_changes(project):
     assert project.build() == ["AIDGE kws.c", "CC kws.o", "LINK app.elf"]
 
 
+@pytest.mark.requirement("TOOLCHAIN")
 def test_without_a_compiler_there_is_one_line_and_exit_code_3(tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -219,6 +220,7 @@ def test_a_temporary_folder_that_cannot_be_written_is_passed_over(named, tmp_pat
     assert made.stat().st_size > 0
 
 
+@pytest.mark.requirement("TEMPORARY")
 def test_where_no_temporary_folder_can_be_written_there_is_one_line_and_exit_code_3(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc"])
@@ -377,6 +379,7 @@ def test_a_set_up_that_is_interrupted_ends_with_130_and_the_next_one_begins_anew
         assert not (folder / ".venv" / "aidge-setup").exists()
 
 
+@pytest.mark.requirement("G1")
 def test_neither_the_year_nor_the_folder_is_in_what_is_generated(tmp_path, monkeypatch):
     results = []
     for year, folder in ((1971, tmp_path / "here"), (2040, tmp_path / "somewhere else")):

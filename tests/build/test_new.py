@@ -124,6 +124,7 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_made(tmp_path, mon
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full"]
 
 
+@pytest.mark.requirement("USAGE")
 def test_a_folder_of_boards_that_no_build_file_can_name_is_refused(tmp_path, own_board):
     own_board.rename(tmp_path / "my $boards")
     done = aidge_build("new", tmp_path / "demo", "--board=mine", "--board-path", tmp_path / "my $boards")

@@ -48,6 +48,7 @@ def made(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.requirement("G1")
 @needs_cross_compiler
 def test_every_file_of_a_build_is_the_same_in_another_checkout_and_comes_from_a_shared_cache(command, tmp_path):
     results = []

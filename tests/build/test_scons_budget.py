@@ -70,6 +70,7 @@ def test_a_budget_that_is_exceeded_fails_the_target_until_it_is_kept(digits_proj
         assert (digits_project / "app.elf").exists() == (message == "")
 
 
+@pytest.mark.requirement("INS01")
 @needs_cross_compiler
 def test_the_instructions_of_an_inference_have_no_tolerance(tmp_path):
     elf = build("stm32f7", model("DTCM"), tmp_path)
@@ -85,6 +86,7 @@ def test_the_instructions_of_an_inference_have_no_tolerance(tmp_path):
     )
 
 
+@pytest.mark.requirement("INS01")
 @needs_cross_compiler
 def test_a_budget_without_a_counted_inference_fails(tmp_path):
     elf = build("stm32f7", "int main(void) { return 0; }", tmp_path)

@@ -40,6 +40,7 @@ def test_the_check_follows_the_link_and_leaves_its_findings_beside_the_elf_until
     assert not (checked.folder / "build/app.elf.check.json").exists()
 
 
+@pytest.mark.requirement("G16")
 def test_a_failed_check_fails_the_target_in_every_build_and_removes_the_elf(checked):
     checked.build()
     checked.write("src/kws.onnx", "topology=A\nweights=1\ncheck=bad\n")

@@ -210,6 +210,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.requirement("MEM02", "MEM12", "MEM13")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_place_is_found_and_nothing_else_is(tmp_path, name):
     require_found(tmp_path, FAULTS[name])
@@ -312,6 +313,7 @@ def test_the_template_of_thread_variables_has_no_bytes_of_its_own(tmp_path):
     assert memory_findings(check(link(tmp_path, code, script))) == []
 
 
+@pytest.mark.requirement("MEM02")
 def test_a_symbol_that_was_moved_out_of_its_section_is_found(tmp_path):
     def move(content: bytearray, image: ELFFile) -> None:
         table = image.get_section_by_name(".symtab")
@@ -327,6 +329,7 @@ def test_a_symbol_that_was_moved_out_of_its_section_is_found(tmp_path):
     )
 
 
+@pytest.mark.requirement("MEM13")
 def test_an_elf_of_another_machine_is_found(tmp_path):
     def to_x86(content: bytearray, image: ELFFile) -> None:
         struct.pack_into("<H", content, 18, 3)

@@ -135,6 +135,7 @@ def test_the_serial_number_follows_the_content(plans, tmp_path):
     )
 
 
+@pytest.mark.requirement("SBOM")
 def test_a_file_that_was_changed_after_it_was_generated_is_no_part_of_a_bill(tmp_path):
     plan = generate(tmp_path, "kws")
     with open(tmp_path / "kws.c", "a") as stream:
@@ -201,6 +202,7 @@ def test_two_models_with_different_versions_of_a_kernel_bring_both(plans):
     ]
 
 
+@pytest.mark.requirement("SBOM")
 def test_a_bill_that_the_schema_refuses_is_not_written(plans):
     plan = json.loads(plans[0].read_text())
     plan["libraries"] = [{"name": "mine", "files": [{"path": "", "sha256": "1", "licence": "MIT"}]}]
@@ -208,6 +210,7 @@ def test_a_bill_that_the_schema_refuses_is_not_written(plans):
         bill_of([plan], Product("p"))
 
 
+@pytest.mark.requirement("PACKAGES")
 def test_without_the_optional_packages_one_line_says_what_to_type(plans, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cyclonedx", None)
     assert "Hint: pip install 'aidge_build[sbom]'; in a checkout: " in refused(tmp_path, 3, *plans)

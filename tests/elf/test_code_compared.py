@@ -78,6 +78,7 @@ def test_a_bit_that_is_turned_over_is_found_wherever_it_lies_and_nothing_before(
                 assert found and {finding.severity for finding in found} == {"error"}, (part.name, at, bit)
 
 
+@pytest.mark.requirement("COD01")
 def test_a_function_that_returns_at_once_is_not_the_model(tmp_path):
     """movs r0, #0; bx lr: as small as a patch can be."""
     elf, model = model_of(tmp_path)
@@ -123,6 +124,7 @@ def test_objects_of_another_model_are_no_proof(tmp_path):
     )
 
 
+@pytest.mark.requirement("COD01")
 def test_a_model_compiled_anew_is_not_the_linked_one(tmp_path):
     elf, _ = model_of(tmp_path)
     (newer,) = compile_parts(tmp_path, "cortex-m4", "-Os", *SECTIONS, kws=MODEL.replace("* 3.5f", "* 4.5f"))
@@ -141,6 +143,7 @@ def branch_to(place: int, target: int) -> bytes:
     return struct.pack("<HH", first, 0xD000 | (1 - (i1 ^ sign)) << 13 | (1 - (i2 ^ sign)) << 11 | offset >> 1 & 0x7FF)
 
 
+@pytest.mark.requirement("COD02")
 def test_a_branch_to_another_function_is_found_though_the_linker_fills_it_in(tmp_path):
     elf, model = model_of(tmp_path)
     disassembly = subprocess.run(["arm-none-eabi-objdump", "-d", elf], capture_output=True, text=True, check=True).stdout
@@ -297,6 +300,7 @@ def test_a_weak_function_that_another_object_defines_is_not_ours(tmp_path):
         assert proof.not_compared == (("weak.o: tuned is weak, and another object defines it",) if SECTIONS[0] in flags else ())
 
 
+@pytest.mark.requirement("COD01")
 def test_a_changed_kernel_that_models_share_is_found_though_it_is_weak(tmp_path):
     """Its name ends in the digest of its text, so every definition of it is equal."""
     weak = "__attribute__((weak, noinline)) int {0}(int x) {{ return x + 1; }} int kws_run(int x) {{ return {0}(x) + 2; }}"
@@ -334,6 +338,7 @@ def test_a_program_without_symbols_and_one_for_a_computer_are_not_compared(tmp_p
     )
 
 
+@pytest.mark.requirement("OBJECT")
 def test_files_that_are_no_objects_are_refused_with_what_to_name(tmp_path):
     elf, model = model_of(tmp_path)
     (tmp_path / "text.o").write_text("no object")
@@ -369,6 +374,7 @@ def test_a_variable_of_zeros_may_be_stored_nowhere_and_others_may_not(tmp_path):
         assert all("buffer is cut off: 0 of 40 B of .dma are stored" in finding.text for finding in proof.findings)
 
 
+@pytest.mark.requirement("COD02")
 def test_a_vector_that_was_changed_is_found_where_its_object_is_named(tmp_path):
     vectors = "void Reset_Handler(void); void Fault_Handler(void) { for (;;); } extern int kws_run(char *, int);\n"
     vectors += '__attribute__((section(".vectors"), used)) void *const vectors[4] = { (void *)0x20010000, Reset_Handler, '
@@ -405,6 +411,7 @@ def test_a_function_that_nobody_refers_to_is_compared_where_its_bytes_are(tmp_pa
     assert "kws_spare" in addresses(elf) and proof_of(elf, objects[0]).functions == 5
 
 
+@pytest.mark.requirement("COD02")
 def test_an_object_that_refers_to_a_symbol_which_the_program_lacks_is_an_error(tmp_path):
     elf, model = model_of(tmp_path)
     run(tmp_path, "objcopy", "--strip-symbol=memcpy", "app.elf")

@@ -42,6 +42,7 @@ def test_damaged_objects_are_refused_or_compared_and_end_in_no_traceback(tmp_pat
         check_code(read_image(elf), read_names(elf), [read_object(tmp_path / "damaged.o")], ())
 
 
+@pytest.mark.requirement("OBJECT")
 def test_constants_of_no_size_are_damage(tmp_path, a_model):
     content = bytearray(a_model[1].read_bytes())
     with open(a_model[1], "rb") as stream:

@@ -38,6 +38,7 @@ def test_in_their_memory_they_may_lie_in_ram_and_nowhere_else(address):
     assert "MEM03" in other and "which is RAM" in other
 
 
+@pytest.mark.requirement("MEM02")
 @pytest.mark.parametrize("address", [0x8000100, 0x20000FC4, 0x20001000])
 def test_elsewhere_the_memory_of_the_plan_is_named(address):
     first, *_ = said(address, 0x8000100)
@@ -49,6 +50,7 @@ def test_below_their_memory_is_elsewhere_too():
     assert "the plan says" in said(0x20000000, 0x8000100, (0x20000004, 0x1000))[0]
 
 
+@pytest.mark.requirement("MEM03")
 def test_in_ram_without_a_copy_in_flash_nobody_fills_them():
     (found,) = said(0x20000000, 0x20000000)
     assert found.startswith("MEM03: ") and "no code copies them there after a reset" in found

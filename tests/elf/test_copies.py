@@ -117,6 +117,7 @@ ld: kws_weights.o:(.rodata+0x0): multiple definition of `kws_fc_weights'; Core/S
     assert copies_in_messages(again.replace("kws_run", "vww_run").replace("kws_fc", "vww_fc"), text, [MODEL_CLAIM]) == ()
 
 
+@pytest.mark.requirement("MEM04")
 @needs_cross_compiler
 def test_the_check_says_one_time_that_another_copy_is_linked_than_the_one_of_the_archive(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

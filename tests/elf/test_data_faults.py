@@ -360,6 +360,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.requirement("MEM01", "MEM02", "MEM03", "MEM04", "MEM07", "MEM12", "MEM13", "MEM14")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_data_is_found_and_nothing_else_is(tmp_path, name):
     require_found(tmp_path, FAULTS[name])
@@ -382,6 +383,7 @@ def test_a_fault_of_the_data_of_a_program_for_riscv_is_found_and_nothing_else_is
     require_found(tmp_path, replace(FAULTS[name], cpu=RISCV))
 
 
+@pytest.mark.requirement("MEM12")
 @needs_riscv
 @pytest.mark.parametrize("where", ["begins in", "ends at"])
 def test_a_stack_of_a_program_for_riscv_that_begins_in_the_arena_is_found(tmp_path, where):
@@ -462,12 +464,14 @@ def test_code_of_a_program_for_riscv_that_start_up_code_copies_is_no_fault(tmp_p
     assert memory_findings(check(elf, *REGIONS)) == []
 
 
+@pytest.mark.requirement("MEM03")
 def test_without_memories_what_can_be_written_is_no_place_for_weights(tmp_path):
     elf = link(tmp_path, program(), SCRIPT.replace(RODATA, "").replace("*(.data*)", "*(.data*) *(.rodata*)"))
     ((code, text),) = [(finding["code"], finding["text"]) for finding in memory_findings(check(elf, "--max-stack=4096"))]
     assert code == "MEM03" and text == "weights kws_fc_weights (64 B) are in writable .data: they cost flash and RAM"
 
 
+@pytest.mark.requirement("MEM07")
 def test_an_array_that_is_nowhere_is_said_to_be_not_compared(tmp_path):
     elf = link(tmp_path, program(says=claims_two(STORED, bytes(range(64)))))
     (finding,) = memory_findings(check(elf))

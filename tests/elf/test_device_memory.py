@@ -81,6 +81,7 @@ def test_a_board_file_says_that_the_mpu_makes_a_memory_normal(tmp_path):
     assert "key 'regions.AXI.memory': 'fast' is not valid. Hint: valid: default, normal" in refused.stderr
 
 
+@pytest.mark.requirement("MEM15")
 def test_constants_in_a_device_range_fail_the_check(tmp_path):
     weights = WEIGHTS.replace("const int8_t", '__attribute__((section(".qspi"), used)) const int8_t')
     script = SCRIPT.replace("0x24000000", hex(SDRAM)).replace(
@@ -102,6 +103,7 @@ def test_an_array_of_the_firmware_in_a_device_range_is_a_warning_as_it_may_be_an
     assert "inputs" in finding["text"] and "picture (0xc0000000) is in a Device range (AXI)" in finding["text"]
 
 
+@pytest.mark.requirement("MEM15")
 def test_an_array_of_the_firmware_in_a_device_range_that_it_passes_to_a_model_fails_the_check(tmp_path):
     """It alone is named: an array that the firmware passes to another function is not."""
     picture = """__attribute__((section(".bss.aidge_AXI.own"), used)) char picture[64], screen[64];

@@ -51,6 +51,7 @@ def test_a_variable_behind_an_array_shares_its_last_line(address, size, shares):
     assert said == ([wanted] if shares else [])
 
 
+@pytest.mark.requirement("DMA01")
 def test_an_array_that_begins_within_a_line_shares_it_with_what_lies_before():
     moved = variable("frame", 0x20000024, 60)
     assert found(image(variable("before", 0x20000000, 0x20), moved), "frame") == []
@@ -82,6 +83,7 @@ def test_second_names_numbers_and_what_has_no_bytes_share_nothing():
     assert found(image(FRAME, alias, number, variable("label", 0x20000050, 0)), "frame") == []
 
 
+@pytest.mark.requirement("DMA01")
 def test_a_section_without_variables_and_the_stack_share_lines_too():
     bss, other = section(".bss", 0x20000000, 0x48), section(".other", 0x20000048, 16)
     (said,) = found(image(FRAME, sections=(bss, other)), "frame")
@@ -96,6 +98,7 @@ def test_memories_that_the_cache_does_not_hold_have_no_lines():
     assert found(program, "frame", regions=(TCM,)) == [] and len(found(program, "frame", regions=())) == 1
 
 
+@pytest.mark.requirement("DMA01")
 def test_inputs_and_outputs_in_an_arena_share_its_lines_with_nothing_outside():
     arena, port = variable("kws_arena", 0x20000040, 80), ClaimedPort("output 1", "kws_arena", 64, 10)
     alone = image(arena, variable("counter", 0x200000A0, 4))
@@ -109,6 +112,7 @@ def test_inputs_and_outputs_in_an_arena_share_its_lines_with_nothing_outside():
     assert found(image(), claims=(claim(port),)) == []
 
 
+@pytest.mark.requirement("DMA02")
 def test_an_empty_hook_is_told_and_one_of_the_firmware_or_one_that_is_gone_is_not():
     weak = variable("kws_before_input", 0x100, 2, "function", section=".text", is_weak=True)
     strong = variable("kws_after_output", 0x102, 2, "function", section=".text")
@@ -118,6 +122,7 @@ def test_an_empty_hook_is_told_and_one_of_the_firmware_or_one_that_is_gone_is_no
     ]
 
 
+@pytest.mark.requirement("DMA03")
 @pytest.mark.parametrize(("start", "wait", "other"), [(False, True, "start"), (True, False, "wait")])
 def test_hooks_that_copy_constants_are_both_the_firmwares_or_none(start, wait, other):
     hooks = ("kws_copy_start", "kws_copy_wait")

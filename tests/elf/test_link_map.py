@@ -168,6 +168,7 @@ def test_the_check_prints_the_memories_of_the_map_beside_the_program(tmp_path, c
     assert main(["report", str(elf)]) == 0 and "of 524,288 B" in capsys.readouterr().out
 
 
+@pytest.mark.requirement("MAP")
 @needs_cross_compiler
 def test_a_map_of_yesterday_is_not_believed_and_the_check_says_how_memories_are_known(tmp_path, capsys):
     elf = link(tmp_path, program(), SCRIPT, f"-Wl,-Map={tmp_path / 'app.map'}")
@@ -191,6 +192,7 @@ def test_what_a_script_puts_outside_of_its_memories_is_no_finding(tmp_path, caps
     assert check(capsys, elf, *named)[0] == 1
 
 
+@pytest.mark.requirement("MEM01")
 @needs_cross_compiler
 def test_a_memory_that_the_script_does_not_declare_is_a_finding(tmp_path, capsys):
     more = '__attribute__((section(".fast"), used)) int fast[2]; void extra(void) {}'

@@ -168,6 +168,7 @@ def test_a_launched_link_ends_as_the_linker_does(link, tmp_path, capfd):
     assert gone.exit_code == 1 and ": cannot find gone.o: No such file or directory\n" in gone.stdout
 
 
+@pytest.mark.requirement("LINK")
 def test_a_hook_never_fails_and_is_silent_where_memory_is_not_why(link, tmp_path):
     assert aidge_build("explain-link", "--hook", "--", *link).exit_code == 0
     undefined = [word for word in link if not word.endswith("large.a")]
@@ -199,6 +200,7 @@ def test_names_that_the_c_library_leaves_to_firmware_or_start_up_files_define_ge
     assert "nothing that is linked defines _init (init.c)\n" in said and "or leave -nostartfiles out\n" in said
 
 
+@pytest.mark.requirement("LINK_OVERFLOW")
 def test_our_own_build_explains_it_too(tmp_path):
     code = model().replace(MAIN, f"static char picture[30000]; volatile int n;\n{MAIN} picture[n] = 1; n = picture[3];")
     with pytest.raises(AidgeError) as caught:

@@ -65,6 +65,7 @@ def test_everything_is_compared_whatever_lies_in_one_section(tmp_path, name):
     assert re.search(rf"\(\+ \d+ B for an interrupt ?{by_table}\)", done.stdout)
 
 
+@pytest.mark.requirement("MEM14")
 @pytest.mark.parametrize("name", MERGED)
 def test_faults_are_found_in_merged_sections(tmp_path, name):
     agreed = COPIED if "copied" in name else ()
@@ -140,6 +141,7 @@ def test_where_the_symbols_say_other_bytes_than_the_plan_it_is_no_plan_of_the_pr
     assert "error MEM02: the arena of model kws claims 512 B, kws.plan.json says 528 B" in done.stdout
 
 
+@pytest.mark.requirement("MEM04")
 def test_a_note_comes_before_the_plan_which_must_say_the_same(tmp_path):
     elf = linked(tmp_path, MERGED["code and constants"])
     done = aidge_build("check", elf, *REGIONS, plan(tmp_path, claim=claim(layers=["kws_other"])))

@@ -113,6 +113,7 @@ def test_a_program_that_does_not_belong_to_the_plan_is_found(tmp_path, capsys, c
     assert code == 1 and codes(result, "error") == [expected]
 
 
+@pytest.mark.requirement("MEM07")
 def test_a_layer_that_is_not_linked_is_a_warning(tmp_path, capsys):
     elf = build(
         "stm32f7",
@@ -123,6 +124,7 @@ def test_a_layer_that_is_not_linked_is_a_warning(tmp_path, capsys):
     assert code == 0 and codes(result, "warning") == codes(result, "note") == ["MEM07"]
 
 
+@pytest.mark.requirement("MEM01")
 def test_regions_may_be_given_by_number_and_an_overfull_one_is_found(tmp_path, capsys):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     regions = ["--region", "FLASH=0x08000000,256,flash", "--region", "RAM=0x20000000,0x50000"]
@@ -131,6 +133,7 @@ def test_regions_may_be_given_by_number_and_an_overfull_one_is_found(tmp_path, c
     assert result["findings"][0]["text"].startswith("memory FLASH: ")
 
 
+@pytest.mark.requirement("MEM01")
 def test_a_section_outside_of_all_memories_is_found(tmp_path, capsys):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     code, result = check(capsys, elf, "--region", "FLASH=0x08000000,0x100000", "--region", "RAM=0x20010000,0x3C000")
@@ -161,6 +164,7 @@ def model_elf(tmp_path_factory):
     return build("stm32f7", model("DTCM"), tmp_path_factory.mktemp("elf"))
 
 
+@pytest.mark.requirement("NOTE")
 @pytest.mark.parametrize(
     "version, age, hint",
     [
@@ -178,6 +182,7 @@ def test_a_claim_of_another_version_is_refused_with_its_age(tmp_path, capsys, ve
     assert result["error"]["hint"] == hint
 
 
+@pytest.mark.requirement("NOTE")
 @pytest.mark.parametrize(
     "text", ["[" * 20_000, "[]", '"x"', "{}", json.dumps({**CLAIM, "arena_bytes": 500}), json.dumps({**CLAIM, "arenas": [5]})]
 )
@@ -191,6 +196,7 @@ def test_a_damaged_claim_is_refused_in_one_line(tmp_path, capsys, model_elf, tex
     assert (code, result["error"]["code"]) == (2, "NOTE") and len(result["error"]["what"]) < 200
 
 
+@pytest.mark.requirement("PLAN_FILE")
 @pytest.mark.parametrize(
     "text",
     ["[" * 20_000, "[]", "5", '{"model": "kws"}']
@@ -227,6 +233,7 @@ def changed_header(folder, elf, name: str, field: int, value: int):
     return folder / "changed.elf"
 
 
+@pytest.mark.requirement("ELF")
 @pytest.mark.parametrize("name", [".text", ".symtab", ".note.aidge"])
 def test_a_section_that_lies_about_its_size_is_refused_in_one_line(tmp_path, capsys, model_elf, name):
     elf = changed_header(tmp_path, model_elf, name, 20, 0xFFFFFFF0)
@@ -234,6 +241,7 @@ def test_a_section_that_lies_about_its_size_is_refused_in_one_line(tmp_path, cap
     assert (code, result["error"]["code"]) == (2, "ELF") and name in result["error"]["what"]
 
 
+@pytest.mark.requirement("ELF")
 @pytest.mark.parametrize("name", [".text", ".symtab", ".note.aidge"])
 def test_a_compressed_section_is_refused_in_one_line(tmp_path, capsys, model_elf, name):
     """SHF_COMPRESSED: a few bytes that say to be gigabytes."""

@@ -340,6 +340,7 @@ def test_every_field_that_a_linker_fills_in_is_read_in_each_form(tmp_path, optio
             assert found.findings, (placement.part.name, at)
 
 
+@pytest.mark.requirement("COD02")
 def test_a_word_of_the_table_of_addresses_that_leads_elsewhere_is_found(tmp_path):
     """Position-independent code loads addresses from a table that the linker makes."""
     program = assembled(tmp_path, EVERY_FIELD, *NUMBERS)

@@ -37,6 +37,7 @@ def test_a_heap_that_takes_what_is_left_does_not_fill_the_memory(tmp_path):
     assert found(tmp_path, SCRIPT.replace(ENTRY, REST + ENTRY)) == []
 
 
+@pytest.mark.requirement("MEM06")
 def test_a_memory_that_variables_fill_is_full(tmp_path):
     ((code, text),) = found(tmp_path, SCRIPT.replace("0x20000000, LENGTH = 64K", "0x20000000, LENGTH = 1220"))
     assert code == "MEM06" and "memory DTCM is 98.4 % full" in text

@@ -101,6 +101,7 @@ OTHERWISE_ON_RISCV = (
 )
 
 
+@pytest.mark.requirement("MEM01", "MEM02", "MEM03", "MEM04", "MEM05", "MEM07", "MEM09", "MEM11", "STK01", "STK02")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_seeded_fault_is_found(tmp_path, name):
     require_found(FAULTS[name], tmp_path, STM32)
@@ -178,6 +179,7 @@ def test_a_clone_that_link_time_optimisation_renamed_is_the_layer(tmp_path):
     assert aidge_build("check", elf, "--board", "stm32f7", "--json").json["findings"] == []
 
 
+@pytest.mark.requirement("MEM06", "MEM08")
 def test_the_heap_and_a_nearly_full_memory_are_mentioned(tmp_path):
     code = "#include <stdlib.h>\nvoid *_sbrk(int n) { static char pool[4000]; return pool + n; } void *volatile p;\n"
     elf = build("stm32f7", code + GOOD.replace(MAIN, f"{MAIN} p = malloc(8);"), tmp_path)

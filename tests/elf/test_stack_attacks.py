@@ -43,6 +43,7 @@ def test_there_are_enough_attacks_and_each_has_its_name():
     assert len(names) >= 120 and len(set(names)) == len(names) and set(SAMPLE) < set(names)
 
 
+@pytest.mark.requirement("G8")
 @needs_cross_compiler
 @needs_qemu
 @pytest.mark.parametrize(

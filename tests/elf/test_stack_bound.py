@@ -376,6 +376,7 @@ def test_start_up_code_that_sets_the_stack_pointer_anew_is_understood(tmp_path):
     assert bounds(elf).program.bytes == 0
 
 
+@pytest.mark.requirement("STK02")
 def test_an_inference_keeps_its_bound_where_the_program_has_none(tmp_path, capsys):
     code = model("DTCM").replace(
         "int main(void) {", "int one(void) { return 1; } int (*volatile f)(void) = one;\nint main(void) { f();"
@@ -414,6 +415,7 @@ def test_a_stack_beyond_its_reserve_or_its_budget_fails(tmp_path, capsys, frame,
     assert (exit_code, errors) == ((1, {code}) if code else (0, set()))
 
 
+@pytest.mark.requirement("STK02")
 def test_a_budget_that_cannot_be_proved_fails(tmp_path, capsys):
     elf = build("stm32f7", REFUSED["a function pointer"][0], tmp_path)
     assert main(["check", str(elf), "--board", "stm32f7"]) == 0

@@ -87,6 +87,7 @@ LEGAL = {
 }
 
 
+@pytest.mark.requirement("STK03")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_stack_in_no_ram_or_in_bytes_of_something_else_is_an_error(tmp_path, name):
     code, script, expected = FAULTS[name]
@@ -95,6 +96,7 @@ def test_a_stack_in_no_ram_or_in_bytes_of_something_else_is_an_error(tmp_path, n
     assert expected in text and result.exit_code == 1
 
 
+@pytest.mark.requirement("STK03")
 @needs_riscv
 @pytest.mark.parametrize("name", ["in variables", "in flash, without a bound"])
 def test_a_stack_of_a_program_for_riscv_begins_where_start_up_code_says(tmp_path, name):

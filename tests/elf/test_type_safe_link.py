@@ -120,6 +120,7 @@ ALL_BUILDS = [*itertools.product(BUILDS, OPTIONS)]
 SAMPLE = [(build, io) for build, io in ALL_BUILDS if (io == "arena") == (build not in ("gcc", "no-aliases"))]
 
 
+@pytest.mark.requirement("G11")
 @pytest.mark.parametrize("build, io", ALL_BUILDS if os.environ.get("AIDGE_STRESS") else SAMPLE)
 def test_the_right_header_links_and_a_foreign_one_of_the_same_name_does_not(tmp_path, build, io):
     model(tmp_path / "mine", options=OPTIONS[io])
@@ -135,6 +136,7 @@ def test_the_right_header_links_and_a_foreign_one_of_the_same_name_does_not(tmp_
     assert refused.returncode != 0 and f"undefined reference to `{symbol}'" in refused.stderr
 
 
+@pytest.mark.requirement("G11")
 def test_the_header_of_yesterday_does_not_link_and_does_not_fit_todays_code(tmp_path):
     yesterday = model(tmp_path / "mine")
     objects = objects_of("gcc", "pointers", tmp_path, "mine")
@@ -342,6 +344,7 @@ def test_the_code_in_an_archive_before_its_users_is_said_to_come_too_early(tmp_p
     assert run(["gcc", "main.o", "libtoy.a", "-o", "app"], tmp_path).returncode == 0
 
 
+@pytest.mark.requirement("LINK_HEADER")
 def test_our_own_build_explains_a_foreign_header(tmp_path):
     model(tmp_path / "mine")
     model(tmp_path / "foreign", 12)

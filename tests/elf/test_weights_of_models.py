@@ -90,6 +90,7 @@ def test_an_object_of_constants_from_before_the_training_is_not_the_one_of_the_p
     assert (code, severity) == ("MEM04", "error") and text.endswith("toy.plan.json has cdcdcdcdcdcd: stale link")
 
 
+@pytest.mark.requirement("MEM14")
 def test_a_file_of_numbers_from_before_the_training_is_found(tmp_path):
     """weights=incbin: the object is made of the new N_weights.c and an old N_weights.bin."""
     options = Options(weights="incbin")
@@ -120,6 +121,7 @@ def test_both_files_of_constants_in_one_program_contradict_each_other(tmp_path):
     assert [entry[:2] for entry in found] == [("MEM04", "error")] and "several claims of model toy" in found[0][2]
 
 
+@pytest.mark.requirement("MEM14")
 def test_each_of_several_models_is_compared_with_its_own_numbers(tmp_path):
     objects = [*compiled(tmp_path, chain("kws")), *compiled(tmp_path, chain("vad", weights=RETRAINED))]
     elf = linked(tmp_path, objects, models=("kws", "vad"))

@@ -108,6 +108,7 @@ def test_a_pytorch_file_gets_the_command_that_converts_it():
     assert message.endswith("a .pt file that holds a whole network runs code when it is loaded: load only your own")
 
 
+@pytest.mark.requirement("MODEL_FILE")
 def test_deep_nesting_is_refused_before_protobuf_sees_it():
     graph = b""
     for _ in range(1000):
@@ -158,6 +159,7 @@ def test_flipped_bits_end_in_a_sentence_or_a_graph():
     assert refused > 300
 
 
+@pytest.mark.requirement("VERSION")
 def test_versions_that_are_not_known_are_refused_with_the_range():
     newest, newest_ir = onnx.defs.onnx_opset_version(), onnx.IR_VERSION
     assert refusal(model([relu()], opset=9999)) == (
@@ -179,6 +181,7 @@ def test_versions_that_are_not_known_are_refused_with_the_range():
     assert refusal(foreign) == "m.onnx: node 0 with output 'y' (Relu): the model imports no opset of the domain 'ai.onnx'"
 
 
+@pytest.mark.requirement("SCHEMA")
 @pytest.mark.parametrize("opset", [-(1 << 40), -1, 0, 1 << 31, 1 << 40])
 def test_an_opset_of_another_domain_that_no_int_holds_is_refused_in_one_line(opset):
     imports = [helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx.ml", opset)]
@@ -186,6 +189,7 @@ def test_an_opset_of_another_domain_that_no_int_holds_is_refused_in_one_line(ops
     assert refusal(model([node], opset_imports=imports)).startswith("m.onnx: ")
 
 
+@pytest.mark.requirement("OPERATOR")
 def test_all_unknown_operators_are_reported_at_once():
     nodes = [
         helper.make_node("Covn", ["x"], ["a"], name="first"),
@@ -300,6 +304,7 @@ def test_an_impossible_convolution_is_refused(attributes, message):
     assert refusal(data) == f"m.onnx: node 'c' (Conv, number 0): {message}"
 
 
+@pytest.mark.requirement("GRAPH")
 def test_a_cycle_is_printed():
     nodes = [
         helper.make_node("Add", ["x", "c"], ["a"], name="first"),
@@ -317,6 +322,7 @@ def test_nodes_that_are_not_sorted_are_sorted():
     assert [node.type for node in view.nodes] == ["Neg", "ReLU"]
 
 
+@pytest.mark.requirement("MODEL")
 def test_two_producers_of_a_tensor_are_both_named():
     nodes = [relu(name="a"), helper.make_node("Neg", ["x"], ["y"], name="b")]
     assert refusal(model(nodes)) == (
@@ -355,6 +361,7 @@ def test_an_initialiser_replaces_the_input_of_the_same_name():
     assert view.tensor("w").is_constant
 
 
+@pytest.mark.requirement("BIND", "DIMS")
 @pytest.mark.parametrize(
     "dims, message",
     [
@@ -403,6 +410,7 @@ def test_a_bound_dimension_gets_its_number():
     assert notices == ()
 
 
+@pytest.mark.requirement("BIND")
 def test_a_binding_that_fits_nothing_is_refused():
     data = model([relu()], [value("x", ("N", "height"))])
     assert refusal(data, {"height": 5, "hieght": 7}) == (
@@ -447,6 +455,7 @@ def _tensor(**fields):
     return tensor
 
 
+@pytest.mark.requirement("TENSOR", "TYPE")
 @pytest.mark.parametrize(
     "tensor, message",
     [

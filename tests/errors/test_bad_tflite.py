@@ -45,6 +45,7 @@ def test_a_file_that_ends_too_early_is_damaged(length):
     assert "the file is damaged: it points at the bytes" in refusal(data[:length])
 
 
+@pytest.mark.requirement("MODEL_FILE")
 def test_a_vector_that_is_longer_than_the_file_is_damaged():
     data = bytearray(write(layer()))
     at = data.index(b"made by a test") - 4
@@ -83,6 +84,7 @@ def test_many_tables_that_share_one_long_vector_cost_little():
     assert time.process_time() - before < 5
 
 
+@pytest.mark.requirement("VERSION")
 def test_another_version_of_the_schema_is_refused():
     assert "version 4 of the schema is not supported (3 is)" in refusal(write(layer(), version=4))
 
@@ -108,6 +110,7 @@ def test_integers_of_a_quantized_type_without_scale_have_no_sum():
     assert imported.nodes[0].type == "Max"
 
 
+@pytest.mark.requirement("OPERATOR")
 def test_a_computed_tensor_with_elements_of_a_constant_is_refused():
     graph = layer()
     graph.tensors[2]["data"] = numpy.zeros(4, numpy.float32)

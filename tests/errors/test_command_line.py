@@ -60,6 +60,7 @@ def compile_model(folder: Path, data: bytes | None, *more):
     return aidge_build("compile", path, "--name", "net", "--out", folder / "out", *more)
 
 
+@pytest.mark.requirement("INPUT", "MODEL_FILE", "GRAPH", "OPERATOR", "BIND")
 @pytest.mark.parametrize(
     "data, words",
     [

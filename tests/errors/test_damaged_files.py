@@ -129,6 +129,7 @@ def test_a_damaged_plan_is_refused_with_the_place(folder, text, reason):
     assert said == f"m.plan.json: {reason}. Hint: N.plan.json of `compile`"
 
 
+@pytest.mark.requirement("REPORT")
 @pytest.mark.parametrize(
     "option, fields, reason",
     [

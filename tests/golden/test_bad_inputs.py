@@ -123,6 +123,7 @@ def test_each_bad_input_costs_less_than_ten_seconds_and_a_gigabyte(title, tmp_pa
 SAMPLE = sorted(CASES)[::4]
 
 
+@pytest.mark.requirement("G15")
 @pytest.mark.skipif(not STRESS, reason="a process for each, traced: AIDGE_STRESS=1")
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 @pytest.mark.parametrize("title", SAMPLE)

@@ -77,6 +77,7 @@ def test_float_kernels_refuse_fast_math():
     assert set(re.findall(r"^(.+?):\d+:\d+: error: .*without -ffast-math", done.stderr, re.M)) == set(headers)
 
 
+@pytest.mark.requirement("G4")
 @pytest.mark.parametrize("header", HEADERS)
 def test_a_header_has_no_double_no_heap_no_writable_data_and_only_standard_includes(header):
     library, path = header.split("/", 1)

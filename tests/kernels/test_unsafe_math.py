@@ -72,6 +72,7 @@ def names(flags: tuple[str, ...]) -> str:
     return "".join(flags)
 
 
+@pytest.mark.requirement("G18")
 @pytest.mark.parametrize("library", ("ref", "cortexm") if STRESS else ("cortexm",))
 @pytest.mark.parametrize("flags", SETS if STRESS else SETS[:1], ids=names)
 @pytest.mark.parametrize("compiler", ("", "clang") if STRESS else ("",))
@@ -84,6 +85,7 @@ def test_the_c_of_float_kernels_keeps_its_values(library, flags, compiler, monke
     assert helium_harness.run(cases(library, frozenset({WIDE_POINTERS})), "-O2", *flags, board="host") == []
 
 
+@pytest.mark.requirement("G18")
 @needs_compiler
 @pytest.mark.parametrize("board", ("mps2-an386", "mps3-an547") if STRESS else ("mps2-an386",))
 @pytest.mark.parametrize("flags", SETS if STRESS else SETS[:1], ids=names)
@@ -94,6 +96,7 @@ def test_float_kernels_of_a_core_keep_their_values(board, flags):
     assert helium_harness.run(layers, "-O2", *flags, board=board) == usual
 
 
+@pytest.mark.requirement("G18")
 @pytest.mark.parametrize("flags", REFUSED if STRESS else REFUSED[:1], ids=names)
 def test_flags_under_which_infinities_mean_nothing_are_refused(flags):
     data = Randomness(1).real(1, 4)

@@ -90,6 +90,7 @@ def test_quantizing_to_a_few_bits_saturates_where_they_end(kind, channels):
             assert cpu.run(graph, {"x": x})["y"].tolist() == ((levels - zero).astype("f4") * scales).tolist()
 
 
+@pytest.mark.requirement("TYPE")
 def test_who_would_see_bytes_is_refused_and_so_are_files_of_another_size():
     weights = numpy.zeros((2, 6), int)
     nodes = [NODE("Concat", ["w", "w"], ["c"], axis=0), NODE("DequantizeLinear", ["c", "s"], ["y"])]

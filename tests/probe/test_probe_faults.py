@@ -66,6 +66,7 @@ def test_a_server_that_falls_silent(elf, after):
     assert "no answer within 0.2 s" in str(error)
 
 
+@pytest.mark.requirement("PROBE")
 @pytest.mark.parametrize("after", [0, 1, 4, 12, 40])
 def test_a_server_that_drops_the_connection(elf, after):
     error, _ = refusal(elf, Behaviour(hangs_up_after=after))
@@ -102,6 +103,7 @@ def test_answers_that_arrive_damaged_are_asked_for_again(elf):
             assert observe(session, 1).runs == 1
 
 
+@pytest.mark.requirement("PROBE")
 def test_a_line_that_damages_every_answer(elf):
     error, _ = refusal(elf, Behaviour(damaged_answers=1000))
     assert "an answer arrived damaged" in str(error)

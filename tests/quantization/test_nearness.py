@@ -54,6 +54,7 @@ def drowned() -> bytes:
 DROWNED = drowned()
 
 
+@pytest.mark.requirement("SQNR")
 def test_a_network_that_loses_its_signal_is_refused_with_the_output_and_the_first_layer_below_the_bound(tmp_path):
     with pytest.raises(CheckFailed) as refused:
         quantize(DROWNED, SCORES, Scheme())

@@ -131,6 +131,7 @@ def test_weights_that_the_file_stores_as_integers_keep_their_values():
     assert numpy.array_equal(weights.data[2:], stored[2:])
 
 
+@pytest.mark.requirement("QUANTIZATION")
 def test_a_model_that_is_quantized_already_is_refused():
     file = quantize(model("y = Relu (x)", inputs="float[1,3] x", outputs="float[1,3] y"), {"x": floats(4, 1, 3)})
     with pytest.raises(AidgeError, match="quantized already") as refused:

@@ -18,6 +18,7 @@ HOLED[2, 0, 1, 3, 3] = numpy.nan
 HOLED[4, 0, 0, 0, 0] = numpy.inf
 
 
+@pytest.mark.requirement("CALIBRATION")
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
@@ -48,6 +49,7 @@ def test_data_that_are_no_samples_are_refused(tmp_path, arrays, said):
     assert not (tmp_path / "q.onnx").exists()
 
 
+@pytest.mark.requirement("CALIBRATION")
 def test_samples_of_two_inputs_are_found_by_name_and_must_be_as_many():
     view = graph("y = Add (a, b)", inputs="float[1,3] a, float[1,3] b", outputs="float[1,3] y")
     values = numpy.ones((4, 1, 3), numpy.float32)

@@ -49,6 +49,7 @@ def test_a_constant_with_nan_or_infinity_is_refused_by_its_name_in_the_file_befo
         quantized(holed(name, value), samples(2), Scheme(equalize=True), name="net.onnx")
 
 
+@pytest.mark.requirement("QUANTIZATION")
 def test_finite_constants_whose_fold_is_nan_are_refused_too():
     with pytest.raises(AidgeError, match="constant 'w0_normalized', computed from finite constants, holds NaN or infinity"):
         quantized(holed("variance", -3.0), samples(2))

@@ -48,6 +48,7 @@ def test_there_is_a_release():
     assert "0.2.0" in RELEASES
 
 
+@pytest.mark.requirement("G20")
 def test_the_memory_of_a_released_program_is_proved_as_it_was(release):
     for case in CASES:
         stored, now = (json.loads((release / case / "check.json").read_text()), checked(release / case))
@@ -81,6 +82,7 @@ def test_a_dump_of_released_firmware_is_replayed(release):
     assert replayed["differing_values"] == 0
 
 
+@pytest.mark.requirement("G20")
 def test_released_firmware_gets_new_weights_and_computes_with_them(release):
     folder = release / "update"
     stored = read_blob((folder / BLOCK).read_bytes(), BLOCK)

@@ -174,6 +174,7 @@ def require_right(program: Program, folder, vectors: numpy.ndarray) -> None:
             assert numpy.array_equal(result.from_stored(values), wanted)
 
 
+@pytest.mark.requirement("G7")
 @pytest.mark.parametrize("name", MODELS if "AIDGE_STRESS" in os.environ else ("ic_resnet8", "sww_dscnn1d"))
 def test_a_benchmark_model_touches_no_byte_that_is_not_its_own(name, tmp_path):
     program = program_of(int8_model(name))
@@ -184,6 +185,7 @@ def test_a_benchmark_model_touches_no_byte_that_is_not_its_own(name, tmp_path):
 SEEDS = range(8) if "AIDGE_STRESS" in os.environ else (2, 4, 7)
 
 
+@pytest.mark.requirement("G7")
 @pytest.mark.parametrize("seed, options", [(seed, ("--memory-model", "plain") if seed % 2 else ()) for seed in SEEDS])
 def test_a_random_network_touches_no_byte_that_is_not_its_own(seed, options, tmp_path):
     import onnx
@@ -193,6 +195,7 @@ def test_a_random_network_touches_no_byte_that_is_not_its_own(seed, options, tmp
     require_right(program_of(tmp_path / "random.onnx", *options), tmp_path, made.inputs(2))
 
 
+@pytest.mark.requirement("G7")
 def test_a_byte_that_belongs_to_nobody_in_a_layer_is_seen(tmp_path):
     """The code as planned, but the bytes of one output allowed 16 too far on: as if the plan had given them to somebody else."""
     program = program_of(int8_model("sww_dscnn1d"))

@@ -31,6 +31,7 @@ def figure(digits, budget: str) -> int:
     return -(-ran["run_instructions"] // ran["runs"])
 
 
+@pytest.mark.requirement("STK01", "MEM10", "INS01")
 @pytest.mark.parametrize("budget, code", [("--max-stack", "STK01"), ("--max-flash", "MEM10"), ("--max-instructions", "INS01")])
 def test_todays_figure_is_kept_and_one_less_is_not(digits, budget, code):
     verb, number = ("run" if code == "INS01" else "check"), figure(digits, budget)

@@ -139,6 +139,7 @@ def answers(tasks: Tasks, inputs: numpy.ndarray, seeds: list[int | None]) -> lis
     return found
 
 
+@pytest.mark.requirement("G17")
 @needs_cross_compiler
 @pytest.mark.parametrize("case, board", [(case, board) for case in CASES for board in BOARDS] if STRESS else SAMPLE)
 def test_tasks_with_arenas_of_their_own_may_preempt_each_other_anywhere_in_one_model(case, board, tmp_path):
@@ -196,6 +197,7 @@ def compiled(text: str, folder: Path, main: str, *words: str, outputs: str = "fl
     return subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout.splitlines()
 
 
+@pytest.mark.requirement("G10")
 @pytest.mark.parametrize("words", [(), ("--arena", "caller")], ids=["static", "caller"])
 @pytest.mark.parametrize("edge", EDGES)
 def test_an_output_may_lie_in_what_was_read_and_is_refused_in_what_is_read_still(edge, words, tmp_path):

@@ -102,6 +102,7 @@ EVERY_PROGRAM = ("c99", "c++11")
 ALL_CONSTRUCTS = ("both", "trace", "copies", "hostile", "not-finite", "incbin")
 
 
+@pytest.mark.requirement("G19")
 @pytest.mark.parametrize(
     "program, compiler",
     [(made, name) for made in PROGRAMS for name in COMPILERS if name in EVERY_PROGRAM or STRESS or made in ALL_CONSTRUCTS],
@@ -201,6 +202,7 @@ def test_the_same_ports_lie_in_the_arena(tmp_path):
     assert arena[end : end + 6] == chain_result(X).tolist()
 
 
+@pytest.mark.requirement("G10")
 def test_bad_pointers_are_refused_before_anything_is_computed(tmp_path):
     library = shared_library(tmp_path, generate(chain(options=Options(arena="caller"), alignment=16), tmp_path))
     memory = numpy.zeros(64, numpy.uint8)

@@ -91,6 +91,7 @@ def test_both_emulators_count_the_same(tmp_path, flags, name):
     assert counted[0].stdout == "384\n" and counted[0].runs == 2 and counted[0].written_bytes == 64
 
 
+@pytest.mark.requirement("G14")
 @pytest.mark.parametrize("name", ["digits.onnx", *(MODELS if os.environ.get("AIDGE_STRESS") else ("ad_toycar",))])
 def test_both_emulators_count_generated_models_the_same_layer_by_layer_and_every_time(tmp_path, name):
     board = load_board("mps2-an386")
@@ -340,6 +341,7 @@ def test_a_stack_overflow_leaves_the_memory_and_is_found(tmp_path):
         run("mps2-an386", elf, tmp_path)
 
 
+@pytest.mark.requirement("SEMIHOSTING")
 def test_files_outside_of_the_folder_are_refused(tmp_path):
     code = '#include "semihosting.h"\nint main(void) { return semihosting_open("../x", SEMIHOSTING_WRITE) + 1; }'
     elf = build("stm32f7", code, tmp_path)
@@ -382,6 +384,7 @@ def test_an_error_of_the_compiler_is_one_line(tmp_path):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.requirement("EMULATOR")
 def test_an_emulator_that_skips_what_follows_a_conditional_access_runs_no_program(tmp_path, monkeypatch):
     start = unicorn.Uc.emu_start
 
@@ -398,6 +401,7 @@ def test_an_emulator_that_skips_what_follows_a_conditional_access_runs_no_progra
         run("stm32f7", elf, tmp_path)
 
 
+@pytest.mark.requirement("EMULATOR")
 def test_without_unicorn_what_to_install_is_said(monkeypatch):
     for name in ("unicorn_machine", "block_counter"):
         monkeypatch.delitem(sys.modules, f"aidge_build.run.emulate.{name}", raising=False)

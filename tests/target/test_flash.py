@@ -116,6 +116,7 @@ def test_what_was_agreed_for_the_check_is_agreed_for_flashing(tmp_path, installe
     assert unknown.exit_code == 2 and "the program holds no model 'vww'" in unknown.stderr
 
 
+@pytest.mark.requirement("FLASH")
 @needs_cross_compiler
 def test_a_program_that_fails_its_check_is_not_flashed(tmp_path, installed):
     elf = build("stm32f7", model("DTCM", arena_bytes=520), tmp_path)
@@ -126,6 +127,7 @@ def test_a_program_that_fails_its_check_is_not_flashed(tmp_path, installed):
     assert not called.exists()
 
 
+@pytest.mark.requirement("FLASH")
 @needs_cross_compiler
 def test_a_program_whose_code_was_changed_is_not_flashed(tmp_path, installed):
     elf = build("stm32f7", model("DTCM"), tmp_path)

@@ -50,6 +50,7 @@ def generate(model: Path, out: Path, cwd: Path, **environment) -> dict[str, byte
     return files_of(out)
 
 
+@pytest.mark.requirement("G1")
 @pytest.mark.parametrize("name", MODELS if STRESS else ["ic_resnet8"])
 def test_the_same_bytes_in_little_memory_whatever_the_machine_looks_like(name, tmp_path):
     """This process has another hash seed in each run of the tests."""

@@ -43,6 +43,7 @@ ALL = [(name, way) for name in MODELS for way in WAYS]
 SOME = [*zip(MODELS, WAYS, strict=True)]  # each model and each way
 
 
+@pytest.mark.requirement("G10")
 @pytest.mark.parametrize("name, way", ALL if "AIDGE_STRESS" in os.environ else SOME)
 def test_rows_that_are_pushed_in_any_number_give_the_bits_of_a_run(name, way, tmp_path):
     words = WAYS[way]

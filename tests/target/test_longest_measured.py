@@ -85,6 +85,7 @@ def program(seed: int, count: int) -> str:
     return text.replace("FUNCTIONS", "\n".join(functions))
 
 
+@pytest.mark.requirement("G9")
 @needs_cross_compiler
 @needs_qemu
 @pytest.mark.parametrize("board, flag, seed", MORE if "AIDGE_STRESS" in os.environ else [(*one, 1) for one in BOARDS.items()])
@@ -93,6 +94,7 @@ def test_no_call_takes_more_instructions_than_its_longest_way(board, flag, seed,
     compare(elf, board, read_disassembly(disassemble(elf)))
 
 
+@pytest.mark.requirement("G9")
 @needs_riscv
 @pytest.mark.parametrize("board, flag, seed", MORE_RISCV if "AIDGE_STRESS" in os.environ else [("qemu_hazard3", "-Os", 2)])
 def test_no_call_of_risc_v_code_takes_more_instructions_than_its_longest_way(board, flag, seed, tmp_path):

@@ -63,11 +63,13 @@ def check_quantized(seed: int, board_name: str, folder: Path) -> None:
     assert first_difference(list(trace), trace, meanings(program.view, given, trace)) is None
 
 
+@pytest.mark.requirement("G2")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_quantized_network_equals_the_numpy_backend_layer_by_layer(seed, tmp_path):
     check_quantized(seed, "host", tmp_path)
 
 
+@pytest.mark.requirement("G2")
 @needs_cross_compiler
 @needs_qemu
 @pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])

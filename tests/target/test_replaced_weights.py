@@ -110,6 +110,7 @@ def answer(library: ctypes.CDLL, code: int = OK) -> bytes:
     return scores.raw
 
 
+@pytest.mark.requirement("G13")
 def test_damaged_truncated_and_foreign_weights_are_refused_and_nothing_is_computed(tmp_path):
     library, draw = on_this_machine(tmp_path), random.Random(1)
     good = own_weights(library)
@@ -136,6 +137,7 @@ def test_damaged_truncated_and_foreign_weights_are_refused_and_nothing_is_comput
     assert answer(library) != bytes(10)
 
 
+@pytest.mark.requirement("G13")
 def test_a_block_whose_check_sums_are_right_and_whose_arrays_lie_elsewhere_is_refused(tmp_path):
     library = on_this_machine(tmp_path)
     good = own_weights(library)
@@ -160,6 +162,7 @@ def test_a_block_whose_check_sums_are_right_and_whose_arrays_lie_elsewhere_is_re
     assert library.net_bind(Slot(good).pointer, SLOT) == OK
 
 
+@pytest.mark.requirement("G13")
 def test_weights_of_other_code_or_of_an_older_version_are_refused(tmp_path):
     library, slots = on_this_machine(tmp_path / "new", "--weights-version", "5"), []
     for name, words, code in (

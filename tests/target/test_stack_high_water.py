@@ -47,6 +47,7 @@ WHOLE = tuple(
 CASES = WHOLE if os.environ.get("AIDGE_STRESS") else SAMPLE
 
 
+@pytest.mark.requirement("G8")
 @pytest.mark.parametrize("name, board_name, flags", CASES, ids=lambda value: value.replace(" ", ""))
 def test_the_bound_is_little_above_what_an_inference_uses(tmp_path, name, board_name, flags):
     board = load_board(board_name)

@@ -44,6 +44,7 @@ def compiled(folder: Path, data: bytes, *words: str, max_step: int = MAX_STEP) -
     return made.json
 
 
+@pytest.mark.requirement("G10")
 @pytest.mark.parametrize("name, way, more", ALL if "AIDGE_STRESS" in os.environ else SOME)
 def test_steps_give_the_bits_of_a_run_and_what_is_left_changes_nothing(name, way, more, tmp_path):
     data, type_name, has_state = MODELS[name]

@@ -150,6 +150,7 @@ def test_gradients_of_scales_along_an_axis_are_those_of_each_row():
     assert by_data.tolist() == [[1.0, 0.0], [1.0, 1.0]]
 
 
+@pytest.mark.requirement("TRAINING")
 def test_what_cannot_be_trained_is_refused():
     with pytest.raises(AidgeError, match="is not quantized"):
         QuantizedTraining(float_model(), BATCH)

@@ -67,6 +67,7 @@ def test_momentum_and_decay_follow_their_formula_and_a_step_forgets_the_gradient
         assert context.params["w"].item() == pytest.approx(wanted) and context.gradients == {}
 
 
+@pytest.mark.requirement("TRAINING")
 def test_a_loss_that_is_no_number_stops_the_training():
     graph = net.Graph("bad")
     graph.output(net.ReduceMean(net.Log(graph.input("x", (2,))), keepdims=0), "loss")

@@ -154,6 +154,7 @@ def test_a_file_that_cannot_be_meant_is_refused(change, words):
     assert words in str(refused.value)
 
 
+@pytest.mark.requirement("VECTORS")
 def test_a_label_beyond_the_outputs_is_refused():
     with pytest.raises(AidgeError, match="a label is 3, output 'out' has 3 values"):
         task_of(samples([0, 3]), {"out": numpy.zeros((2, 3))}, {"in": numpy.zeros((2, 4))})

@@ -162,6 +162,7 @@ def test_an_input_or_a_constant_that_is_an_output_is_copied():
     assert cpu.run(after, {"x": numpy.zeros(2, numpy.float32)})["c"].tolist() == [3, 5]
 
 
+@pytest.mark.requirement("KERNEL")
 def test_a_copy_has_the_most_specific_kernel_for_copies_and_is_refused_without_one():
     view = graph(f"y = {CONV}(x, w)", inputs="float[1,4,5,6] x", outputs="float[1,4,5,6] y", constants=WEIGHTS)
     special = '@kernel("Reformat", ImplSpec((ANY,), (ANY,)))\nclass Special(KernelNode): pass'

@@ -90,6 +90,7 @@ def test_operators_are_named_by_type_and_dimension():
         compat.NoSuchOp
 
 
+@pytest.mark.requirement("REGISTRY")
 def test_two_implementations_of_one_operator_in_one_backend_are_refused(backend):
     with pytest.raises(AidgeError, match="has an implementation of FC already"):
         compat.register_FCOp(backend, object)

@@ -108,6 +108,7 @@ def test_a_library_without_a_folder_takes_part_in_adaptation():
     assert {choice.kernel.library for choice in adapt_to_backend(CONV, [library_of(toy)], Target()).choices.values()} == {"toy"}
 
 
+@pytest.mark.requirement("KERNEL")
 def test_a_library_alone_that_cannot_copy_is_told_to_name_another_one_behind_it():
     toy = lib()
     toy.register(["Conv2D", "ReLU"], ImplSpec(IOSpec(dtype.float32, dformat.channels_last)))(ExportNode)
@@ -247,6 +248,7 @@ def test_a_plain_name_stands_only_for_what_all_members_say():
     assert attributes["dilations"] == [1, 1] and attributes["groups"] == 1
 
 
+@pytest.mark.requirement("TEMPLATE")
 def test_a_template_that_asks_for_an_ambiguous_name_is_told_the_others(folder):
     (folder / "forward.jinja").write_text("{{ stride_dims[0] }}")
     view = fuse_meta(TWO, [meta_library("Conv2D#first->ReLU->Conv2D->ReLU")], Target())
@@ -445,6 +447,7 @@ def test_an_empty_string_means_none(folder, tmp_path):
     assert node.export(str(tmp_path / "out")) == [] and node.forward() == "" and not (tmp_path / "out").exists()
 
 
+@pytest.mark.requirement("TEMPLATE")
 def test_an_unknown_name_in_a_template_is_an_error(folder):
     (folder / "forward.jinja").write_text("{{ no_such_attribute }}")
     with pytest.raises(AidgeError, match="forward.jinja: the template uses a name that it is not given"):

@@ -65,6 +65,7 @@ def test_the_inherited_spelling_names_only_the_type():
     assert IOSpec(dtype.int16) == IOSpec(dtype.int16, dformat.any, ())
 
 
+@pytest.mark.requirement("SPEC")
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -50,6 +50,7 @@ def test_ties_at_thirds_need_the_exact_quotient():
     assert constants.divisor == 6 and not constants.is_narrow
 
 
+@pytest.mark.requirement("RANGE")
 def test_a_meaning_that_is_no_such_sum_is_refused():
     wrong = meaning_of((1, 1, 2), (0, 0, 0))
     wrong[17, 4] += 1

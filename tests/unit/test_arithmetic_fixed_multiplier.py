@@ -117,6 +117,7 @@ def test_the_default_contract_has_float32_factors():
         assert not contract("onnx").of_convolution(numpy.float32(1e30), (1e30,), numpy.float32(1e-30)).is_finite
 
 
+@pytest.mark.requirement("ROUNDING")
 def test_a_contract_that_does_not_exist_is_refused_with_those_that_do():
     with pytest.raises(AidgeError, match="there is no contract 'half'.*double, onnx"):
         contract("half")

@@ -41,6 +41,7 @@ def test_every_candidate_stays_within_int64():
             assert candidate.multiplier * 255 * 4096 < 2**63
 
 
+@pytest.mark.requirement("RANGE", "G3")
 def test_a_scaling_that_nothing_proves_is_refused():
     with pytest.raises(AidgeError, match="proved equal to nonsense"):
         proved_rescale(Fraction(1, 3), 100, lambda candidate: False, "nonsense")

@@ -38,6 +38,7 @@ def computed(form: FusedForm, channel: int, accumulators) -> list[int]:
     return levels
 
 
+@pytest.mark.requirement("G3")
 @pytest.mark.parametrize("zero_point", [-128, 0, 127, -5])
 def test_proved_channels_equal_the_float_formula_on_every_accumulator(zero_point):
     random = numpy.random.default_rng(zero_point + 200)
@@ -61,6 +62,7 @@ def test_ties_of_even_levels_are_proved_and_those_of_odd_ones_are_not():
     assert even.apply(0, numpy.array([16, 48, 80])).tolist() == [-128, -126, -126]
 
 
+@pytest.mark.requirement("G3")
 def test_a_line_that_float_rounding_breaks_is_not_claimed():
     form, low, high = forms([0.0023766058], -128, -349_182, 308_463)  # of a real layer: two ties are rounded towards each other
     assert not form.is_proved[0]

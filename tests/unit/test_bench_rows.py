@@ -42,6 +42,7 @@ def test_boards_that_are_named_keep_the_data_and_vectors_of_their_rows():
     assert rows_of(found, ["c", "e"]) == (Row(("c",), ("int8",), 1), Row(("e",)))
 
 
+@pytest.mark.requirement("BENCH")
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -62,6 +63,7 @@ def test_a_file_that_is_no_rows_is_refused(tmp_path, text, message):
         rows(tmp_path, text)
 
 
+@pytest.mark.requirement("BENCH")
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(AidgeError, match="cannot|read"):
         read_rows(tmp_path / "no.toml", KINDS)

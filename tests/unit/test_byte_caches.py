@@ -94,6 +94,7 @@ def test_a_state_that_is_no_cache_of_rows_keeps_its_type(text, outputs):
     assert made.tensor("k").dtype.name == "float32"
 
 
+@pytest.mark.requirement("OPTION")
 def test_a_model_without_a_cache_is_refused():
     plain = Stateful("n = Add(s, x) y = Neg(n)", "float[1,4] x, float[1,4] s", "float[1,4] y, float[1,4] n", {"n": "s"})
     request = request_of(plain.file(), "net.onnx", load_board("host"))

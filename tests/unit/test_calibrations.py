@@ -55,6 +55,7 @@ def test_files_of_a_folder_are_read_and_what_comes_with_the_tool_is_what_is_said
     assert validation_of(find_core("cortex-m23")) == validation_of(None) == ""
 
 
+@pytest.mark.requirement("CALIBRATIONS")
 @pytest.mark.parametrize(
     "changes, says",
     [

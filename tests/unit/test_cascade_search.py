@@ -83,6 +83,7 @@ def test_bands_ask_for_what_the_largest_of_them_asks_for_and_for_nothing_if_one_
     assert (found and found.scratch_bytes) == expected
 
 
+@pytest.mark.requirement("CASCADE")
 def test_bands_of_a_layer_with_different_functions_are_refused_when_their_calls_are_made(monkeypatch):
     (layer, *_), cascade, _ = cascaded(1, 2)
     functions = count()

@@ -280,6 +280,7 @@ def is_read(step: BandStep, cascade: Cascade) -> bool:
     )
 
 
+@pytest.mark.requirement("PLAN02")
 @pytest.mark.parametrize("seed", [1, 5, 8])
 def test_the_replay_refuses_a_step_that_is_missing_and_rows_that_lie_elsewhere(seed):
     layers, cascade, _ = cascaded(seed, 1, layers=4)

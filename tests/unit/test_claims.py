@@ -77,6 +77,7 @@ def test_each_field_of_a_claim_is_looked_at(field):
         claim_from(without)
 
 
+@pytest.mark.requirement("NOTE")
 def test_the_refusal_names_field_and_value():
     for changes, words in (
         ({"arena_bytes": 511}, "the parts of its arena are not the whole"),

@@ -136,6 +136,7 @@ def test_code_for_a_core_that_nothing_is_known_about_is_portable_c_and_says_so(t
         ]
 
 
+@pytest.mark.requirement("COMPILE")
 def test_a_core_that_gcc_or_the_emulator_does_not_know_is_refused_with_the_key_of_its_file(tmp_path):
     message = "x-gcc: error: unrecognized -mcpu target: cortex-m99"
     with pytest.raises(AidgeError, match="-mcpu target: cortex-m99. Hint: install a newer compiler, or write `flags`"):
@@ -160,6 +161,7 @@ def test_a_core_name_is_never_a_path(tmp_path):
     assert find_core("n" * 5000) is None
 
 
+@pytest.mark.requirement("BOARD")
 @pytest.mark.parametrize(
     "cpu, message",
     [

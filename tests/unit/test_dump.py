@@ -100,6 +100,7 @@ def test_every_byte_that_changed_is_noticed_or_belongs_to_nothing(flipped):
             refused(damaged)
 
 
+@pytest.mark.requirement("DUMP")
 def test_a_dump_that_ends_before_the_record_does_is_refused_wherever_it_ends():
     for size in range(len(FULL)):
         refused(FULL[:size])
@@ -128,6 +129,7 @@ def test_the_refusal_says_what_is_wrong(change, reason):
     assert reason in refused(FULL[:place] + text + FULL[place + len(text) :])
 
 
+@pytest.mark.requirement("DUMP")
 def test_an_empty_record_one_of_another_place_and_two_are_refused():
     assert "no inference has been recorded yet" in refused(record(following=0, began=0))
     assert "no record begins there (4944" in refused(FULL + FULL, 1)

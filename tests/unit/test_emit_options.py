@@ -151,6 +151,7 @@ def test_an_alignment_of_the_arena_is_a_power_of_two_that_suits_the_plan(alignme
         emit(chain(alignment=alignment))
 
 
+@pytest.mark.requirement("EMIT")
 def test_a_cascade_that_begins_inside_a_tensor_is_refused():
     program = program_of(image_filter(), Options(memory_model="cascade"))
     (cascade,) = program.schedule.cascades

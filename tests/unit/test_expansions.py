@@ -124,6 +124,7 @@ def test_a_length_that_is_none_and_a_window_that_is_computed_are_refused():
         )
 
 
+@pytest.mark.requirement("REGISTRY")
 def test_two_functions_for_one_operator_are_refused(monkeypatch):
     monkeypatch.setattr(spectra, "also", expansion.expands("Einsum")(lambda draft: ()), raising=False)
     expansion.expansions.cache_clear()

@@ -167,6 +167,7 @@ def test_comparisons_that_say_something_else_are_refused(data, message):
     assert refused.value.code == "COST"
 
 
+@pytest.mark.requirement("COST")
 def test_a_table_of_another_core_or_objective_is_refused(tmp_path):
     (tmp_path / "t.toml").write_text(HEAD)
     assert table_at(tmp_path / "t.toml", {"dsp"}, "balanced").name == "bench"

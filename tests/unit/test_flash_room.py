@@ -36,6 +36,7 @@ def test_weights_that_fit_to_the_byte_are_taken(sizes):
     require_flash(chain(regions=flash(*sizes)))
 
 
+@pytest.mark.requirement("PLAN04")
 def test_a_byte_less_is_refused_with_the_largest_arrays_first():
     error = refusal(chain(regions=flash(29)))
     assert error.what == (
@@ -51,6 +52,7 @@ def test_who_asked_for_the_least_flash_is_not_told_to():
     assert refusal(program).hint == "a board with more flash, or a smaller model"
 
 
+@pytest.mark.requirement("PLAN04")
 def test_an_array_is_not_cut_in_two():
     error = refusal(chain(regions=flash(23, 23)))
     assert error.what.startswith("an array of the weights needs 24 B in one piece, board cortex-m4 has 23 B (F0) and 23 B (F1)")

@@ -147,6 +147,7 @@ def test_parameters_that_mean_nothing_are_refused(words, message):
         frontend.LogMel(**words)
 
 
+@pytest.mark.requirement("FRONTEND")
 def test_what_does_not_fit_is_refused():
     with pytest.raises(AidgeError, match="band 2 of 200 holds no frequency"):
         frontend.LogMel(bands=200).features(PCM)
@@ -220,6 +221,7 @@ def test_a_decision_is_the_best_of_the_mean_of_the_last_scores(dtype):
     assert label.tolist() == [int(rows[0].argmax())]
 
 
+@pytest.mark.requirement("FRONTEND")
 def test_what_is_no_row_of_scores_is_refused():
     graph = net.Graph("two")
     x = graph.input("x", (2, 4))

@@ -301,6 +301,7 @@ EQUIVALENT = {  # a damage that means the same, by recipe
 }
 
 
+@pytest.mark.requirement("G12")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_damage_of_a_recipe_is_refused(name):
     old = before(name)
@@ -330,6 +331,7 @@ def without_end_pads(view: GraphView) -> GraphView:
     return graph_view(made.name, nodes, made.tensors, made.inputs, made.outputs)
 
 
+@pytest.mark.requirement("GRAPH")
 def test_a_recipe_that_leaves_out_one_attribute_never_becomes_c(monkeypatch):
     data = model(
         "p = Pad(x, pads) y = Conv(p, w)",
@@ -348,6 +350,7 @@ def test_a_recipe_that_leaves_out_one_attribute_never_becomes_c(monkeypatch):
     assert "makes float32[1, 4, 5, 5] of its inputs" in text
 
 
+@pytest.mark.requirement("MEANING")
 def test_what_only_values_show_is_refused_from_debug_level_5_on(monkeypatch):
     def bent(view: GraphView) -> GraphView:
         rewrite = Rewrite(view)
@@ -546,6 +549,7 @@ CHANGED = {
 }  # fmt: skip
 
 
+@pytest.mark.requirement("G12")
 @pytest.mark.parametrize("words", CHANGED)
 def test_what_a_rewrite_may_not_change_is_said(words):
     before, after = CHANGED[words]

@@ -71,12 +71,14 @@ def test_a_family_name_matches_each_of_its_types():
     assert names(view, "MaxPooling2D") == names(view, "MaxPooling") == [["MaxPooling2D"]]
 
 
+@pytest.mark.requirement("PATTERN")
 def test_predicates_are_named():
     assert names(CHAIN, "ReLU[first]", {"first": lambda node: node.name == "Relu_0"}) == [["ReLU"]]
     with pytest.raises(AidgeError, match=r"names the predicate \[first\], which is not given"):
         find(CHAIN, "ReLU[first]")
 
 
+@pytest.mark.requirement("PATTERN")
 @pytest.mark.parametrize(
     "pattern, message",
     [

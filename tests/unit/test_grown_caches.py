@@ -84,6 +84,7 @@ def test_a_pair_precedes_a_pattern_and_a_pattern_auto():
     assert wanted_states(words, *names).pairs == {"present.0.k": "past.1.k", "present.1.k": "past.1.k"}
 
 
+@pytest.mark.requirement("STATE")
 def test_two_patterns_that_differ_about_an_output_are_refused():
     with pytest.raises(AidgeError, match="two patterns pair output 'next_k', with 'next_old' and 'past_k'"):
         wanted_states({"*_k": "*_old", "next_*": "past_*"}, ["next_old", "past_k"], ["next_k"])
@@ -124,6 +125,7 @@ def test_positions_that_follow_from_the_length_of_a_cache_are_refused(position, 
         assert import_onnx(*words)[0].given == ("x",)
 
 
+@pytest.mark.requirement("STATE")
 def test_rows_that_are_not_joined_to_the_end_are_refused():
     text = TEXT.replace("(past_key_values_0_key, x)", "(x, past_key_values_0_key)")
     with pytest.raises(AidgeError, match=r"is float32\[1, 4, 1\], input 'past_key_values_0_key' is float32\[1, 3, 1\]"):

@@ -66,6 +66,7 @@ def test_a_damaged_report_is_left_out_and_the_next_one_is_read(lines):
     assert read_report([*lines, *WHOLE], "line").cycles == (410, 375)
 
 
+@pytest.mark.requirement("CALIBRATIONS")
 def test_a_model_that_refused_and_another_format_are_errors():
     with pytest.raises(AidgeError, match="the model returned 3 on the board"):
         read_report(report(IMAGE, *LAYERS, {**MODEL, "returned": 3}), "line")

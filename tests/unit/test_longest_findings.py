@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
+
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines
 from aidge_build.prove.longest import StepBound, StepsBound
 from aidge_build.prove.longest.steps import _Model
@@ -31,6 +33,7 @@ def test_bounds_within_the_promise_are_one_line_and_no_finding():
     }
 
 
+@pytest.mark.requirement("INS02")
 def test_a_step_that_may_be_longer_than_promised_is_an_error_with_the_longest_and_what_helps():
     (finding,) = bound_findings([StepsBound("net", 800, STEPS[:1] + STEPS[2:])])
     assert (finding.code, finding.severity) == ("INS02", "error")
@@ -39,6 +42,7 @@ def test_a_step_that_may_be_longer_than_promised_is_an_error_with_the_longest_an
     assert "if it is refused, the layer cannot be cut as finely, and --max-step 900 promises what this step takes" in finding.hint
 
 
+@pytest.mark.requirement("INS03")
 def test_a_step_without_a_bound_is_an_error_unless_the_user_says_otherwise_and_no_length_is_claimed():
     bound = StepsBound("net", 1000, STEPS, "how often the loop at f repeats depends on data")
     (finding,) = bound_findings([bound])

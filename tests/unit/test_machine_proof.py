@@ -70,6 +70,7 @@ def test_what_does_not_suit_is_an_error_and_what_is_slower_than_it_could_be_a_wa
     assert found(cpu, machine, architecture, bits) == said
 
 
+@pytest.mark.requirement("MEM13")
 def test_a_big_endian_program_is_refused_whatever_the_core():
     for cpu in ("cortex-m4", "generic", ""):
         assert [severity for severity, _ in found(cpu, "ARM", is_big_endian=True)] == ["error"]

@@ -46,6 +46,7 @@ def test_a_legal_plan_passes():
     check(plan_of(), [])
 
 
+@pytest.mark.requirement("G5")
 def test_an_overlap_names_both_buffers_and_the_step():
     assert fault(plan_of((A, 0), (B, 4), (C, 12))) == (
         "memory plan, step 2: buffers 'a' [0, 8) live in steps [0, 3) and 'b' [4, 12) live in steps [2, 5) overlap"
@@ -57,17 +58,20 @@ def test_bytes_that_are_reused_one_step_too_early_are_found():
     assert "step 3: buffers 'a'" in text and "'c'" in text
 
 
+@pytest.mark.requirement("PLAN02")
 def test_a_buffer_inside_another_is_found():
     inner = Buffer("inner", 1, 1, 1, 2)
     assert "overlap" in fault(plan_of((Buffer("outer", 64, 4, 0, 3), 0), (inner, 5)))
     assert "overlap" in fault(plan_of((inner, 5), (Buffer("outer", 64, 4, 1, 3), 0), (Buffer("tail", 4, 4, 0, 4), 64)))
 
 
+@pytest.mark.requirement("PLAN02")
 def test_a_misaligned_buffer_is_found():
     plan = plan_of((A, 0), (replace(B, alignment=16), 8))
     assert fault(plan) == "memory plan, step 2: buffer 'b' at offset 8 is not aligned to 16 B"
 
 
+@pytest.mark.requirement("PLAN02", "G5")
 def test_a_buffer_outside_the_arena_is_found():
     plan = replace(plan_of((A, 0), (B, 8)), peak_bytes=12)
     assert "buffer 'b' at [8, 16) is outside the arena of 12 B" in fault(plan)
@@ -103,6 +107,7 @@ placements = st.lists(
 )
 
 
+@pytest.mark.requirement("G5")
 @settings(max_examples=300)
 @given(placements)
 def test_the_checker_agrees_with_an_owner_per_byte_and_step(rows):
@@ -128,6 +133,7 @@ def test_the_effort_of_a_check_grows_with_the_buffers_and_not_with_their_pairs()
     assert calls < 20 * 10_000
 
 
+@pytest.mark.requirement("G5")
 def test_the_checker_imports_nothing_of_the_planner():
     tree = ast.parse(Path(checker.__file__).read_text())
     ours = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module.startswith("aidge_build")}

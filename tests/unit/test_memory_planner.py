@@ -162,11 +162,13 @@ def test_the_report_says_how_far_the_peak_is_from_the_bound():
     )
 
 
+@pytest.mark.requirement("PLAN03")
 def test_offset_of_an_unknown_buffer_is_refused():
     with pytest.raises(AidgeError, match="no such buffer"):
         plan([]).offset_of("x")
 
 
+@pytest.mark.requirement("PLAN03")
 def test_two_buffers_of_one_name_are_refused():
     with pytest.raises(AidgeError, match="buffer 'a': two buffers have this name"):
         plan([Buffer("a", 8, 1, 0, 1), Buffer("a", 8, 1, 1, 2)])
@@ -191,6 +193,7 @@ def test_an_impossible_buffer_is_refused(change, text):
         Buffer(**{"name": "a", "size_bytes": 4, "alignment": 4, "first": 0, "last": 1, **change})
 
 
+@pytest.mark.requirement("PLAN01")
 def test_a_moment_above_the_capacity_is_refused_with_its_buffers():
     buffers = [Buffer("relu_1", 147_456, 16, 3, 5), Buffer("conv_2", 65_536, 16, 4, 6), Buffer("input", 4, 4, 0, 1)]
     with pytest.raises(CapacityExceeded) as caught:

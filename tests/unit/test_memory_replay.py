@@ -48,6 +48,7 @@ def test_a_planted_fault_is_found(spans, text):
         run(**spans)
 
 
+@pytest.mark.requirement("G6")
 def test_a_tensor_that_is_overwritten_too_early_is_found():
     with pytest.raises(CheckFailed, match="step 'three': byte 0 of 'v' holds 'scratch or nothing'"):
         run((MOVES[0], MOVES[1], Move("noise", (), (), Span("arena", 8, 8)), MOVES[2]))
@@ -185,6 +186,7 @@ class Bytes:
         return all(map(self.whole, outputs))
 
 
+@pytest.mark.requirement("G6")
 def test_random_plans_are_judged_as_byte_by_byte():
     random, verdicts = Random(5), {True: 0, False: 0}
     for _ in range(400):

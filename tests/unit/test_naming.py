@@ -151,6 +151,7 @@ def test_twenty_thousand_equal_names_take_linear_time():
     assert len(set(layer_symbols("kws", [("same", "Add")] * 20_000))) == 20_000
 
 
+@pytest.mark.requirement("NAME")
 @pytest.mark.parametrize(
     "name",
     [

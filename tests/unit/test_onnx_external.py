@@ -44,6 +44,7 @@ def test_external_data_is_read_from_beside_the_model(tmp_path):
     assert view.tensor("w").data.tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.requirement("EXTERNAL")
 @pytest.mark.parametrize(
     "location, message",
     [
@@ -100,6 +101,7 @@ def test_external_data_that_lies_is_refused(more, message):
     assert found == f"m.onnx: initialiser 'w': {message}"
 
 
+@pytest.mark.requirement("EXTERNAL")
 def test_external_data_that_was_not_read_is_named():
     assert _refusal(_external("w.bin"), {}) == (
         "m.onnx: initialiser 'w': external data 'w.bin' is missing. Hint: keep the data file in the folder of the model file"

@@ -79,6 +79,7 @@ def test_constants_are_evaluated_up_to_a_limit(monkeypatch, limit, most, constan
         made(excess)
 
 
+@pytest.mark.requirement("FOLD")
 def test_a_product_of_constants_is_evaluated_up_to_a_limit(monkeypatch):
     monkeypatch.setattr(folding, "MOST_WORK", 6 * 5 * 4)
 

@@ -58,6 +58,7 @@ def test_everything_fits_64_unsigned_bits():
             assert length * max(table.exponentials) * table.factor < 1 << 63
 
 
+@pytest.mark.requirement("SOFTMAX")
 def test_a_row_that_no_table_fits_is_refused():
     with pytest.raises(AidgeError, match="does not fit 64-bit integers"):
         softmax_table(0.1, 1e-12, 10)

@@ -95,6 +95,7 @@ def test_a_folder_in_the_way_is_named_and_nothing_is_written(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["toy_weights.c"]
 
 
+@pytest.mark.requirement("WRITE")
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_device_or_pipe_in_the_way_stays_and_is_not_read(tmp_path):
     """Root could replace /dev/null."""

@@ -222,6 +222,7 @@ def test_author_url_and_release_stand_in_the_manifest(tmp_path, package):
     assert Publication(author="Ada M. Lovelace <a@b.c>").vendor == "Ada-M-Lovelace"
 
 
+@pytest.mark.requirement("NAME")
 def test_a_model_whose_header_would_hide_one_of_the_ecosystem_is_refused(tmp_path, package):
     result = package("arduino", tmp_path, "--name", "Arduino")
     assert result.exit_code == 2 and "Arduino.h" in result.stderr and "--name my_Arduino" in result.stderr

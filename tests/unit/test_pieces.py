@@ -191,6 +191,7 @@ def test_cascades_for_memory_have_steps_that_are_short_enough(tmp_path):
     assert rows[0] > rows[1] and bound.memory.peak.peak_bytes <= 3300
 
 
+@pytest.mark.requirement("STEP")
 def test_a_layer_that_cannot_be_cut_finely_enough_is_refused_with_the_smallest_step_that_can_be(tmp_path):
     with pytest.raises(AidgeError, match="no step of 500 computes it") as refused:
         program_of(tmp_path, chain("conv"), "--board", "stm32f4", "--max-step", "500")

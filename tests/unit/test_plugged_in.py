@@ -120,6 +120,7 @@ def test_files_that_a_kernel_brings_along_are_text_of_the_model_wherever_they_sa
     assert {name for name in files if not name.startswith("out/net")} == {"net.onnx", "mine/library.toml", "mine/mine.py"}
 
 
+@pytest.mark.requirement("LIBRARY")
 @pytest.mark.parametrize("returned", ["[]", "[Call('a', (), ()), Call('b', (), ())]", "('a.c', 'b.c')"])
 def test_more_calls_than_one_or_none_are_refused(run, returned, tmp_path):
     result = run(LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "call": f"return {returned}"}))
@@ -133,6 +134,7 @@ def test_a_debug_level_still_shows_the_traceback(run):
     assert result.exit_code == 2 and "Traceback" in result.stderr and "ValueError: no" in result.stderr
 
 
+@pytest.mark.requirement("LIBRARY")
 def test_a_call_that_is_none_is_refused(run):
     text = LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "call": "return None"})
     assert "call of Rectify in library mine raised TypeError: it returns NoneType, not Call" in run(text).stderr

@@ -110,6 +110,7 @@ def test_characters_that_the_terminal_lacks_are_escaped(monkeypatch):
     assert stream.buffer.getvalue() == b"gr\\xf6\\xdfer\n"
 
 
+@pytest.mark.requirement("INTERNAL")
 @pytest.mark.parametrize(
     "error",
     [

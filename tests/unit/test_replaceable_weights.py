@@ -59,6 +59,7 @@ def test_a_block_of_any_number_of_arrays_ends_after_a_whole_word(arrays, size):
     assert read_blob(data, "F.bin").size_bytes == len(data) == size
 
 
+@pytest.mark.requirement("WEIGHTS")
 def test_a_block_with_any_other_byte_or_length_is_refused():
     data = make_blob(ARRAYS, "0123456789ab", "ba9876543210", 7)
     for place in range(len(data)):
@@ -81,6 +82,7 @@ def forged(data: bytes, word: int, value: int) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.requirement("WEIGHTS")
 def test_a_block_with_right_check_sums_and_a_wrong_head_is_refused():
     data = make_blob(ARRAYS, "0123456789ab", "ba9876543210", 7)
     size, first, second = len(data), HEAD_BYTES + 8, HEAD_BYTES + 16

@@ -92,6 +92,7 @@ def test_numbers_beyond_those_whose_sums_are_exact_are_refused(number, is_read):
                 read(content)
 
 
+@pytest.mark.requirement("PLAN_FILE")
 def test_a_graph_that_names_a_tensor_at_the_wrong_time_is_refused():
     for seed in range(10):
         good = content_of(seed)

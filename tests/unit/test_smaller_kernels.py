@@ -97,6 +97,7 @@ def test_within_a_budget_as_few_kernels_give_way_as_it_takes(board):
         assert line.startswith("--ram-budget: at ") and f"instead of {most:,} B" in line
 
 
+@pytest.mark.requirement("ROWS")
 def test_a_budget_below_every_plan_is_refused_with_the_least_bytes_which_are_then_met():
     with pytest.raises(AidgeError) as caught:
         program(NARROWING, "rp2040", "balanced", io="arena", ram_budget=100)

@@ -365,6 +365,7 @@ def test_bindings_that_do_not_fit_are_refused(bind, message):
     assert message in refusal(data, **bind)
 
 
+@pytest.mark.requirement("BIND")
 def test_minus_one_is_a_size_that_is_not_known():
     made = onnx.ModelProto.FromString(model("y = Relu(x)", inputs="float[1,4] x", outputs="float[?,?] y"))
     made.graph.input[0].type.tensor_type.shape.dim[1].dim_value = -1

@@ -136,6 +136,7 @@ def test_what_is_no_file_of_a_sweep_is_refused_and_left_as_it_is(tmp_path):
     assert "cannot be written" in refusal(tmp_path / "text" / "new.sqlite")
 
 
+@pytest.mark.requirement("SWEEP")
 def test_a_file_of_another_schema_and_one_with_other_tables_is_refused(tmp_path):
     path = tmp_path / "a.sqlite"
     for statement, words in (
@@ -152,6 +153,7 @@ def test_a_file_of_another_schema_and_one_with_other_tables_is_refused(tmp_path)
         assert words in refusal(path)
 
 
+@pytest.mark.requirement("SWEEP")
 def test_a_damaged_file_is_refused_wherever_the_damage_is(tmp_path):
     filled(tmp_path / "a.sqlite", sorted(VALUES))
     whole = (tmp_path / "a.sqlite").read_bytes()

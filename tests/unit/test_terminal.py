@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import re
 import time
 
 import pytest
 
 from aidge_build.base import terminal
-from aidge_build.base.terminal import Drawn, fitted, print_error, table, with_progress
+from aidge_build.base.errors import MissingTool
+from aidge_build.base.terminal import Drawn, fitted, print_error, print_lines, table, with_progress
 
 ROWS = [("board", "a board with a long title"), ("b", "2,048")]
 
@@ -140,3 +143,19 @@ def test_lines_for_people_are_broken_at_words_where_columns_are_known(monkeypatc
         "      return",
         "x" * 30,
     ]
+
+
+@pytest.mark.requirement("OUTPUT")
+def test_an_output_that_cannot_be_written_is_an_error_and_a_reader_who_left_is_none(monkeypatch):
+    def full(stream, lines):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def gone(stream, lines):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(terminal.os, "dup2", lambda old, new: os.close(old))
+    monkeypatch.setattr(terminal, "_write", full)
+    with pytest.raises(MissingTool, match="the output: cannot be written: No space left on device"):
+        print_lines(["a line"])
+    monkeypatch.setattr(terminal, "_write", gone)
+    print_lines(["a line"])

@@ -44,6 +44,7 @@ def test_the_margin_is_the_largest_error_of_the_core_whatever_its_sign(core):
     )
 
 
+@pytest.mark.requirement("CYC01")
 @pytest.mark.parametrize(
     "core, features, reason",
     [
@@ -80,6 +81,7 @@ def test_code_that_waits_for_flash_much_gets_a_line_with_what_to_type(stalls, li
     assert [text.partition(" makes")[0] for text in time_lines(result, board_of("cortex-m4"))[1:]] == line
 
 
+@pytest.mark.requirement("CYC01")
 def test_an_external_flash_is_compared_without_its_cache():
     finding = said(board_of("cortex-m0plus"), replace(KNOWN, uncached=8200), budget=4000)
     assert finding.startswith("up to 5,15") and "estimated at 5,000 without the cache of the external flash" in finding
@@ -100,6 +102,7 @@ def test_a_board_that_counted_decides_whatever_was_estimated(per_run, finding):
         assert finding in found and bool(finding) == bool(found)
 
 
+@pytest.mark.requirement("CYC01")
 def test_a_board_that_did_not_count_leaves_the_estimate():
     assert "measured on a cortex-m55" in said(board_of("cortex-m55", "mve"), KNOWN, MeasuredCycles("", "no counter"))
 

@@ -15,7 +15,7 @@ from tests.compiled import request_of
 from tests.small_model import small_model
 
 
-@pytest.mark.parametrize("is_wrong", [False, True])
+@pytest.mark.parametrize("is_wrong", [False, pytest.param(True, marks=pytest.mark.requirement("TUNE"))])
 def test_a_program_whose_values_differ_is_refused_with_the_names_of_its_kernels(monkeypatch, is_wrong):
     def execute(program, board, vectors, folder, *, estimates):
         outputs = {name: value.copy() for name, value in run_in_order(program.view, vectors, range(1)).items()}

@@ -95,6 +95,7 @@ def test_a_trace_that_lacks_bytes_of_a_layer_is_no_result(played, tmp_path):
         firmware.execute(chain(), HOST, X, tmp_path, trace=True)
 
 
+@pytest.mark.requirement("RUN")
 def test_a_program_that_fails_is_no_result(played, tmp_path):
     played(exit_code=4)
     with pytest.raises(CheckFailed, match="the program ended with exit code 4. Hint: 3: input.bin is short, 4: the model's run"):

@@ -182,6 +182,7 @@ def npz(**arrays) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.requirement("VECTORS")
 @pytest.mark.parametrize(
     "content, text",
     [

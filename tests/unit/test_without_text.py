@@ -238,6 +238,7 @@ def with_attribute(name: str, value):
     return change
 
 
+@pytest.mark.requirement("MODEL", "TEXT")
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""The page of structural coverage, and what is wrong with it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tools.docs.markdown import cell, code
+from tools.safety.explained import Explained, Reason, explain, faults, reasons
+from tools.safety.measured import Coverage, measure
+from tools.safety.networks import NETWORKS
+
+PAGE = "docs/safety-coverage.md"
+_HEAD = """<!-- SPDX-License-Identifier: MIT -->
+<!-- Written by `python -m tools.safety`: do not edit. -->
+# Structural coverage of generated C
+
+`python -m tools.safety coverage` measures ten models and writes this page. For each model it
+
+1. generates the C for this machine (portable kernels), and compiles `N.c` with `gcc --coverage -O0`;
+2. runs two sets of seeded vectors over the whole range of each input;
+3. calls each function of the interface as it must not be called: null and misaligned pointers, buffers that overlap, calls out of
+   order, damaged weights. A call that is not refused ends the measurement.
+
+It fails if a way of a branch is neither taken nor explained. `tests/docs/test_safety.py` repeats all of this in CI.
+
+- A *way* is one of the two directions of one condition: `a && b` has four ways. Loops count, too.
+- *This model*: its own vectors and calls take the way. *Others*: another model does, in the same line of the same kernel.
+- *Explained*: no model takes the way, and a row of [the reasons](#reasons) says why. Most are deactivated code: a kernel serves
+  many layers, and constants choose its branches.
+- Assembly has no line of C: tests of kernels compare it with numpy on emulated cores ([architecture](architecture.md#tests)).
+"""
+_KINDS = """
+*constants*: constants of the model decide the branch, which goes the same way for every input. Checked: two sets of vectors
+take the ways of such a line equally often. *reviewed*: the code around the branch shows it, and no count can. *machine*: the
+machine, or the alignment of buffers, decides it."""
+
+
+def measured(folder: Path) -> list[Coverage]:
+    """Measures all models below `folder`."""
+    return [measure(network, folder / network.name) for network in NETWORKS]
+
+
+def coverage_page(explained: Sequence[Explained], known: Sequence[Reason]) -> str:
+    """Returns the page."""
+    return _HEAD + "\n".join([*_models(explained), *_reasons(explained, known)]) + "\n"
+
+
+def _models(explained: Sequence[Explained]) -> Iterator[str]:
+    yield from ("", "## Models", "", f"{_version()}. Lines: executed of all lines with code.", "")
+    yield "| model | has | lines | ways of branches | this model | others | explained | neither |"
+    yield "|---|---|--:|--:|--:|--:|--:|--:|"
+    for one in explained:
+        ways, network = one.coverage.directions, one.coverage.network
+        taken = sum(way.count > 0 for way in ways)
+        model = f"{network.name} {code(' '.join(network.options))}".strip()
+        executed = f"{one.coverage.executed:,} of {one.coverage.lines:,}"
+        numbers = (
+            len(ways),
+            f"{taken:,} ({taken / len(ways):.0%})",
+            one.elsewhere,
+            sum(one.reasons.values()),
+            len(one.unexplained),
+        )
+        yield f"| {model} | {cell(network.has)} | {executed} | {' | '.join(map(str, numbers))} |"
+
+
+def _reasons(explained: Sequence[Explained], known: Sequence[Reason]) -> Iterator[str]:
+    total: Counter[str] = sum((one.reasons for one in explained), Counter())
+    yield from ("", "## Reasons", "", "| reason | kind | ways | why no model takes them |", "|---|---|--:|---|")
+    for row in known:
+        yield f"| {row.name} | {row.kind} | {total[row.name]:,} | {cell(row.why)} |"
+    yield _KINDS
+
+
+def _version() -> str:
+    return subprocess.run(["gcov", "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
+
+
+def update(root: Path, only_check: bool) -> list[str]:
+    """Measures, writes the page unless `only_check`, and returns the faults."""
+    known, folder = reasons(), Path(tempfile.mkdtemp())
+    try:
+        found = explain(measured(folder), known)
+    finally:
+        shutil.rmtree(folder)
+    if not only_check:
+        (root / PAGE).write_text(coverage_page(found, known), encoding="utf-8")
+    return faults(found, known)

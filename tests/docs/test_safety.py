@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.prove.elf.findings import ERROR, RULES, Finding
+from tests.programs import needs_cross_compiler
 from tests.requirements import caused
 from tools.safety import coverage, explained, matrix
 from tools.safety.explained import Reason, explain
@@ -100,6 +102,15 @@ def test_the_page_on_safety_names_every_finding_and_no_code_that_does_not_exist(
 def test_each_way_of_each_branch_of_ten_models_is_taken_or_explained():
     assert len(NETWORKS) == 10
     assert coverage.update(ROOT, only_check=True) == []
+
+
+@needs_cross_compiler
+def test_more_vectors_execute_more_instructions_and_ways_of_jumps_on_an_emulated_core(tmp_path):
+    pytest.importorskip("unicorn")
+    network = next(one for one in NETWORKS if one.name == "forest")
+    few, many = (coverage.measured_on_core(replace(network, vectors=count), tmp_path / str(count)) for count in (1, 99))
+    assert few.instructions == many.instructions > 300 and many.ways == few.ways
+    assert 0 < many.idle.total() < few.idle.total() and few.taken < many.taken < many.ways
 
 
 def test_a_way_that_is_neither_taken_nor_explained_is_a_fault():

@@ -69,8 +69,8 @@ def measure(network: Network, folder: Path) -> Coverage:
     """Generates the C of a network for this machine, runs two sets of vectors and the calls that must be refused, and counts."""
     if missing():
         raise MissingTool(f"this machine lacks {', '.join(missing())}", hint="apt-get install gcc", code="TOOLCHAIN")
-    program = _program(network, folder)
-    first, second = (_vectors(program.view, network.vectors, seed) for seed in SEEDS)
+    program = program_of(network, "host", folder)
+    first, second = (vectors_of(program.view, network.vectors, seed) for seed in SEEDS)
     elf = execute(program, load_board("host"), first, folder, flags=FLAGS).elf
     counts = [_lines(program, folder)]
     (folder / "input.bin").write_bytes(b"".join(part for row in stored_rows(program.view, second) for part in row))
@@ -101,7 +101,8 @@ def _succeed(program: Path, folder: Path) -> None:
         )
 
 
-def _program(network: Network, folder: Path) -> Program:
+def program_of(network: Network, board: str, folder: Path) -> Program:
+    """Returns the model for a board; a file that is made for it is in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(network.source, str):
         path = ROOT / network.source
@@ -109,11 +110,11 @@ def _program(network: Network, folder: Path) -> Program:
         path = folder / f"{network.name}.onnx"
         path.write_bytes(network.source())
     return build_program(
-        load(parse("compile", [str(path), "--board", "host", "--out", str(folder), *network.options]), network.name)
+        load(parse("compile", [str(path), "--board", board, "--out", str(folder), *network.options]), network.name)
     )
 
 
-def _vectors(view: GraphView, count: int, seed: int) -> Vectors:
+def vectors_of(view: GraphView, count: int, seed: int) -> Vectors:
     """Returns seeded vectors over the whole range of integers and over magnitudes of floats from 2^-6 to 2^6, a tenth of the
     elements NaN in every fourth; then all lowest, all highest and all zero values."""
     drawn, made = random_vectors(view, count, seed), {}

@@ -64,6 +64,11 @@ CASES = {
         "kws",
         ("--board", "stm32f4", "--update", "weights"),
     ),
+    "kws-integrity": Case(
+        "kws",
+        ("--board", "stm32f4", "--integrity", "on"),
+        "void constants_are_right(void), enter_safe_state(int code); void idle(void);",
+    ),
     "keyword": Case("keyword", (), "int16_t hop[320]; void wait_for(int16_t *hop);"),
     "quality": Case("quality", (), "#include <stdio.h>\nfloat features[64];"),
 }

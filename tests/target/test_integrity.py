@@ -31,7 +31,8 @@ def shared_library(*words: str) -> tuple[bytes, dict]:
         done = aidge_build("compile", DIGITS, "--name", "net", "--cpu", "host", "--out", folder, *words)
         assert done.exit_code == 0, done.stderr
         files = [folder / "net.c", folder / "net_weights.c"]
-        subprocess.run(["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", folder / "net.so", *files], check=True)
+        flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+        subprocess.run(["gcc", *flags, "-o", folder / "net.so", *files], check=True)
         return (folder / "net.so").read_bytes(), json.loads((folder / "net.plan.json").read_text())
 
 
@@ -70,7 +71,8 @@ class Model:
 
     def parts(self) -> list[str]:
         """The names of all constants that are checked, as the table of the code has them."""
-        words = struct.unpack(f"<{self.symbol('net_integrity_parts').size_bytes // 8}Q", bytes(self.bytes_of("net_integrity_parts")))
+        table = bytes(self.bytes_of("net_integrity_parts"))
+        words = struct.unpack(f"<{len(table) // 8}Q", table)
         names = {self.base + symbol.address: symbol.name for symbol in self.image.symbols if symbol.size_bytes}
         return [names[word] for word in words[::2]]
 

@@ -74,6 +74,11 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "update": (("keyword", "keyword/keyword.onnx", "--update", "weights"),),
 }
+# Functions that no example has.
+OPTIONS = (
+    ("digits", "digits/digits.onnx", "--integrity", "on", "--arena", "caller"),
+    ("keyword", "keyword/keyword.onnx", "--integrity", "on", "--update", "weights"),
+)
 # All but the first numbers of arrays: the tools take minutes for megabytes of them.
 _LONG = re.compile(r"\b(\w+)\[\d+\] = \{\n(    [-\d., exfu]+)\n(?:    [-\d., exfu]+\n)+\};")
 _FILE = re.compile(r"/\* FILE (\S+) \*/")
@@ -141,10 +146,11 @@ def with_places(code: str, program: Program) -> str:
 
 
 def models() -> Iterator[Text]:
-    """Code and constants of the models of the examples, as they build them, and of those beside the checkout where they are."""
+    """Code and constants of models next to the checkout, and of the examples, as they build them and with further options."""
     for path in sorted(ROOT.glob(MODELS)):
         yield from texts_of_model(re.sub(r"\W", "_", path.stem), path, ())
-    for name, path, *words in dict.fromkeys(model for used in EXAMPLES.values() for model in used):
+    used = dict.fromkeys(model for used in EXAMPLES.values() for model in used)
+    for name, path, *words in (*used, *OPTIONS):
         yield from texts_of_model(name, ROOT / "examples" / path, tuple(words))
 
 

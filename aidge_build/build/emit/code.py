@@ -96,7 +96,7 @@ def code_of(
     if program.options.replaces_weights:  # N_bind compares it
         layout = layout_digest(program, kernels.texts, cascades, arrays)
     parts = parts_of(program, arrays, layers, cascades, kernels.texts)
-    text = _text(program, ports, arrays, layers, cascades, kernels, header_digest, layout, parts)
+    text = _text(program, ports, arrays, layers, cascades, kernels, parts, (header_digest, layout))
     digest = digest_of(code_of_text(text))
     if program.options.assembly == "off":
         return Code(text, "", layout, parts)  # nothing says it
@@ -118,10 +118,11 @@ def _text(
     layers: tuple[LayerText, ...],
     cascades: tuple[CascadeText, ...],
     kernels: UsedKernels,
-    header_digest: str,
-    layout: str,
     parts: tuple[Part, ...],
+    digests: tuple[str, str],
 ) -> str:
+    """Returns N.c but for its last lines; `digests` are the digest of the header, and the layout of blocks of weights."""
+    header_digest, layout = digests
     before, steps = run_steps(program, layers, cascades)
     record, hooks = record_text(program, ports), hooks_of(program, ports)
     prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
@@ -176,12 +177,7 @@ def _arrays_of_code(program: Program, arrays: Arrays) -> list[Array]:
 def _includes(program: Program, kernels: UsedKernels, record: RecordText | None) -> list[str]:
     copies = any(is_copied(layer) for layer in program.layers)
     uses_memory_functions = (
-        program.memory.states.size_bytes
-        or program.schedule.cascades
-        or record
-        or program.monitoring
-        or copies
-        or program.options.has_canary
+        program.memory.states.size_bytes or program.schedule.cascades or record or program.monitoring or copies
     )
     return sorted({"<stdint.h>", *kernels.system_includes, *(("<string.h>",) if uses_memory_functions else ())})
 

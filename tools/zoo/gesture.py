@@ -20,9 +20,9 @@ DIMS = {"conv1": (12, 6, 5), "conv2": (16, 12, 5), "conv3": (16, 16, 5), "classi
 
 
 def window(gesture: str, random: numpy.random.Generator) -> numpy.ndarray:
-    """[6, SAMPLES]: accelerations along x, y, z in g, then turns about them in 250 degrees a second. Every movement begins and ends
-    at rest (the polynomial of minimum jerk), is of random size and duration, may be cut off by the window, and has a shaking
-    hand's noise."""
+    """[6, SAMPLES]: accelerations along x, y, z in g, then turns about them in 250 degrees a second. Every movement begins and
+    ends at rest (the polynomial of minimum jerk), is of random size and duration, may be cut off by the window, and has a
+    shaking hand's noise."""
     duration, start = random.uniform(0.4, 1.0), random.uniform(-0.1, 0.6)
     part = numpy.clip((numpy.arange(SAMPLES) / RATE - start) / duration, 0, 1)
     push = (60 * part - 180 * part**2 + 120 * part**3) * random.uniform(0.06, 0.3) / duration**2

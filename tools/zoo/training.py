@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Networks of the zoo, trained by `aidge_build.training` to the same bytes on every machine.
 
-CPUs add the terms of a sum in different orders, and training amplifies the last bits. Three things keep them out of the file: data
-are multiples of a sensor's step; training computes in float64, with differences of 1e-13 or so within an epoch; parameters are
+CPUs add the terms of a sum in different orders, and training amplifies the last bits. Three things keep them out of the file:
+data are multiples of a sensor's step; training computes in float64, with differences of 1e-13 or so within an epoch; parameters are
 rounded to multiples of 2^-14 after each epoch, so no difference reaches the next one. A value so near to the middle of two
 multiples that it is rounded otherwise on another CPU is possible, and was not seen: docs/zoo.md has the measurement.
 """
@@ -27,8 +27,8 @@ Network = Callable[[net.Value, Mapping[str, net.Value]], net.Value]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Samples `x` float32 [sample, ...], classes int64 [sample, ...] or real targets float32, and the network for them. `dims` are
-    the weights by name; each has a bias, one value for an output."""
+    """Samples `x` float32 [sample, ...], `wanted` classes int64 [sample, ...] or real targets float32, and the network for them.
+    `dims` are the weights by name; each has a bias, one value for an output."""
 
     name: str
     x: numpy.ndarray

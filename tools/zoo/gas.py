@@ -27,8 +27,9 @@ HUMID, WARM = numpy.array([0.3, 0.2, 0.35, 0.25, 0.3, 0.15]), numpy.array([0.10,
 def readings(count: int, seed: int) -> tuple[numpy.ndarray, numpy.ndarray]:
     """float32 [count, 8]: ln(R0 / R) of six sensors, humidity and temperature, both from -1 to 1; and [count, 3] in 100 ppm.
 
-    R0 / R = (1 + the sum of sensitivity * ppm) ^ power, times a factor for water and heat. Drift is a random walk of its logarithm,
-    and poisoning makes a sensor less sensitive: both grow with the age, up to a year. A third of the mixtures lacks each gas.
+    R0 / R = (1 + the sum of sensitivity * ppm) ^ power, times a factor for water and heat. Drift is a random walk of its
+    logarithm, and poisoning makes a sensor less sensitive: both grow with the age, up to a year. A third of the mixtures lacks
+    each gas.
     """
     random = numpy.random.default_rng(seed)
     ppm = MOST_PPM * random.random((count, len(GASES))) * (random.random((count, len(GASES))) > 1 / 3)

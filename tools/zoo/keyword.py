@@ -9,6 +9,7 @@ from aidge_build import frontend
 from tools.zoo.made import Arrays, Made, module_of
 
 SEED, HOP, SOUNDS = 1, 160, 200
+BY_RECORDING = True
 STORED = 3 * 26  # hops of three sounds, 320 bytes each
 
 

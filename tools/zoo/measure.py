@@ -32,8 +32,8 @@ class Measured:
     instructions: int
 
 
-def measured(name: str, made: Made, arrays: Arrays) -> Measured:
-    """The figures of all held-out samples."""
+def measured(name: str, made: Made, arrays: Arrays, by_recording: bool) -> Measured:
+    """The figures of all held-out samples; `by_recording`: the last vector of a recording decides."""
     with tempfile.TemporaryDirectory() as folder:
         labels, files = Path(folder, "test.npz"), {}
         numpy.savez(labels, **arrays)
@@ -41,7 +41,7 @@ def measured(name: str, made: Made, arrays: Arrays) -> Measured:
             if file is not None:
                 files[stage] = Path(folder, f"{name}_{stage}.onnx")
                 files[stage].write_bytes(file)
-        return _of_recordings(files, arrays) if "recording" in arrays else _of_samples(files, labels, len(arrays["x"]))
+        return _of_recordings(files, arrays) if by_recording else _of_samples(files, labels, len(arrays["x"]))
 
 
 def _of_samples(files: dict[str, Path], labels: Path, samples: int) -> Measured:

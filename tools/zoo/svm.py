@@ -32,8 +32,8 @@ def standardized(x: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def machine(kernel: numpy.ndarray, signs: numpy.ndarray) -> tuple[numpy.ndarray, float]:
-    """Multipliers times signs, and the bias: sequential minimal optimization (Platt 1998) of the pair that violates the conditions
-    most (Keerthi et al. 2001). Every step is a product and a sum of single elements, so all CPUs round alike."""
+    """Multipliers times signs, and the bias: sequential minimal optimization (Platt 1998) of the pair that violates the
+    conditions most (Keerthi et al. 2001). Every step is a product and a sum of single elements, so all CPUs round alike."""
     multipliers, gradient = numpy.zeros(len(signs)), -numpy.ones(len(signs))
     for _ in range(MOST_STEPS):
         violation = -signs * gradient

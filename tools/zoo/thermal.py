@@ -20,8 +20,8 @@ DIMS = {"conv1": (16, 1, 3, 3), "conv2": (32, 16, 3, 3), "conv3": (32, 32, 3, 3)
 
 
 def image(people: int, random: numpy.random.Generator) -> numpy.ndarray:
-    """[1, SIDE, SIDE], kelvins above the coldest pixel: a floor that is warmer on one side, heads and shoulders, and in a third of
-    the images a warm thing that is no person: a cup, or a radiator at the wall."""
+    """[1, SIDE, SIDE], kelvins above the coldest pixel: a floor that is warmer on one side, heads and shoulders, and in three of
+    ten images a warm thing that is no person: a cup, or a radiator at the wall."""
     y, x = numpy.mgrid[:SIDE, :SIDE] - (SIDE - 1) / 2
     value = random.uniform(-0.25, 0.25) * x + random.uniform(-0.25, 0.25) * y
     taken: list[numpy.ndarray] = []

@@ -2,9 +2,9 @@
 """Networks of the zoo, trained by `aidge_build.training` to the same bytes on every machine.
 
 CPUs add the terms of a sum in different orders, and training amplifies the last bits. Three things keep them out of the file:
-data are multiples of a sensor's step; training computes in float64, with differences of 1e-13 or so within an epoch; parameters are
-rounded to multiples of 2^-14 after each epoch, so no difference reaches the next one. A value so near to the middle of two
-multiples that it is rounded otherwise on another CPU is possible, and was not seen: docs/zoo.md has the measurement.
+data are multiples of a sensor's step; training computes in float64; parameters are rounded to multiples of 2^-14 after each
+epoch, so that no difference reaches the next one. A value so near to the middle of two multiples that another CPU rounds it
+otherwise is possible, and was not seen: docs/zoo.md has the measurement.
 """
 
 from __future__ import annotations

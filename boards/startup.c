@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Start-up of every Cortex-M board: vector table, FPU and MVE, memories, caches, main. Interrupts of the chip have no entries
- * here: firmware that uses them brings its own start-up. */
+/* Start-up of every Cortex-M board: vector table, FPU and MVE, memories, caches, main. Handlers of the core have the names of
+ * CMSIS: a program, or its operating system, defines the ones that it uses. Interrupts of the chip have no entries here: a program
+ * puts an array of their handlers, from number 0 on, into the section .vectors.interrupts, which follows the table. */
 #include <stdint.h>
 
 #include "memories.h"
@@ -138,15 +139,23 @@ __attribute__((naked)) void Fault_Handler(void)
     __asm__ volatile("mov r0, sp\n\tbl report_fault");
 }
 
-/* Counts the turns of SysTick where a program defines it. */
-void SysTick_Handler(void) __attribute__((weak, alias("Fault_Handler")));
+#define HANDLER(name) void name(void) __attribute__((weak, alias("Fault_Handler")))
+HANDLER(NMI_Handler);
+HANDLER(HardFault_Handler);
+HANDLER(MemManage_Handler);
+HANDLER(BusFault_Handler);
+HANDLER(UsageFault_Handler);
+HANDLER(SVC_Handler);
+HANDLER(DebugMon_Handler);
+HANDLER(PendSV_Handler);
+HANDLER(SysTick_Handler); /* `run` counts the turns of SysTick where a program defines it */
 
 typedef union { void (*handler)(void); uint32_t *stack; } vector;
 
 extern const vector aidge_vectors[16];
 __attribute__((section(".vectors"), used)) const vector aidge_vectors[16] = {
-    {.stack = __stack_top}, {.handler = Reset_Handler},
-    {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler},
-    {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = 0}, {.handler = 0}, {.handler = 0},
-    {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = 0}, {.handler = Fault_Handler}, {.handler = SysTick_Handler},
+    {.stack = __stack_top}, {.handler = Reset_Handler}, {.handler = NMI_Handler}, {.handler = HardFault_Handler},
+    {.handler = MemManage_Handler}, {.handler = BusFault_Handler}, {.handler = UsageFault_Handler}, {.handler = Fault_Handler},
+    {.handler = 0}, {.handler = 0}, {.handler = 0}, {.handler = SVC_Handler},
+    {.handler = DebugMon_Handler}, {.handler = 0}, {.handler = PendSV_Handler}, {.handler = SysTick_Handler},
 };

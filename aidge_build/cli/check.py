@@ -56,6 +56,7 @@ from aidge_build.prove.elf.sarif import sarif_log
 from aidge_build.prove.elf.script_proof import check_script
 from aidge_build.prove.elf.stack_place import LEAST_BYTES, check_stack_place
 from aidge_build.prove.elf.stack_proof import check_stack, way
+from aidge_build.prove.elf.task_stacks import TaskStack, check_tasks, task_stacks
 from aidge_build.prove.elf.waivers import Waivers, read_waivers
 from aidge_build.prove.longest import StepsBound
 
@@ -90,7 +91,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_agreed_arguments(parser)
     add_objects_argument(parser)
-    add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "max-step-unproved", "quiet")))
+    add_options(
+        parser,
+        (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "task-stacks", "max-step-unproved", "quiet")),
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="file for the result as JSON, too (default: none)")
     parser.add_argument(
         "--sarif", type=Path, metavar="FILE", help="file for the findings as SARIF 2.1.0, for CI and editors (default: none)"
@@ -126,6 +130,7 @@ class _Program:
     homeless: Sequence[Section]
     core: Core | None
     stack: StackUse | None
+    tasks: tuple[TaskStack, ...]
     bounds: tuple[StepsBound, ...]
 
 
@@ -143,7 +148,9 @@ def _read(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> _Pro
     core = core_of(arguments, image)
     stack = stack_of(elf, image, linked, core, required=arguments.max_stack is not None)
     bounds = step_bounds(elf, image, linked, core)
-    return _Program(image, plans, claims, linked, code, board, known, waivers, uses, homeless, core, stack, bounds)
+    named = arguments.task_stacks.split(",") if arguments.task_stacks else []
+    tasks = task_stacks(image, code_of(elf, image, core) if named else None, named)
+    return _Program(image, plans, claims, linked, code, board, known, waivers, uses, homeless, core, stack, tasks, bounds)
 
 
 def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding]:
@@ -166,6 +173,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     yield from read.code.findings
     if read.stack:
         yield from check_stack(read.stack, arguments.max_stack)
+    yield from check_tasks(read.tasks)
     yield from bound_findings(read.bounds, arguments.max_step_unproved)
 
 
@@ -200,7 +208,8 @@ def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> O
     failed = any(finding.severity == ERROR for finding in findings)
     data = _as_json(read, findings) | {"memories_of": read.known.source, "code": _code_as_json(read.code)}
     data |= {"steps": bound_data(read.bounds)}
-    bounds = [*_stack_text(read.stack, arguments.max_stack), *bound_lines(read.bounds, {})]
+    tasks = [one.line for one in read.tasks if one.bound.bytes is not None]
+    bounds = [*_stack_text(read.stack, arguments.max_stack), *tasks, *bound_lines(read.bounds, {})]
     lines = _lines(read, bounds, _shown(findings, _quiet(arguments)))
     if not read.known.regions and not (read.core and read.core.is_native):
         how = f"link with -Wl,-Map={elf.stem}.map, into the folder of the program, or name --board or --region"

@@ -131,6 +131,7 @@ def _require_check(arguments: argparse.Namespace) -> None:
         shares=arguments.shares,
         dma_arrays=arguments.dma_arrays,
         weights_in=arguments.weights_in,
+        task_stacks=None,
         map=None,
         max_step_unproved=None,
         max_stack=None,

@@ -113,6 +113,7 @@ CHECK_OPTIONS = {
     "shares": ("--shares", "list", ()),
     "weights_in": ("--weights-in", "list", ()),
     "dma_arrays": ("--dma-arrays", "list", ()),
+    "task_stacks": ("--task-stacks", "list", ()),
     "max_step_unproved": ("--max-step-unproved", "word", ("error", "warning")),
     "quiet": ("--quiet", "list", ()),
 }

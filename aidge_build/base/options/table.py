@@ -380,6 +380,13 @@ CHECK = Group(
             metavar="A,B",
         ),
         Option(
+            "task-stacks",
+            "tasks of an operating system, each with the array that is its stack: the check fails if the task may use more "
+            "(Cortex-M; default: none)",
+            "list",
+            metavar="TASK=ARRAY,...",
+        ),
+        Option(
             "max-step-unproved",
             "severity of a step without a bound for all inputs (INS03): an error, or a warning",
             values=("error", "warning"),

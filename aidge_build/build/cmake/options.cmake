@@ -22,10 +22,11 @@ macro(_aidge_options_of_model)
 endmacro()
 macro(_aidge_options_of_check)
   set(single BOARD MAP MAX_STEP_UNPROVED MAX_STACK MAX_FLASH)
-  set(lists REGIONS BOARD_PATH SHARES WEIGHTS_IN DMA_ARRAYS QUIET)
+  set(lists REGIONS BOARD_PATH SHARES WEIGHTS_IN DMA_ARRAYS TASK_STACKS QUIET)
   set(rows BOARD:word:--board REGIONS:pairs:--region MAP:file:--map BOARD_PATH:folders:--board-path SHARES:list:--shares
-           WEIGHTS_IN:list:--weights-in DMA_ARRAYS:list:--dma-arrays MAX_STEP_UNPROVED:word:--max-step-unproved
-           QUIET:list:--quiet MAX_STACK:number:--max-stack MAX_FLASH:number:--max-flash)
+           WEIGHTS_IN:list:--weights-in DMA_ARRAYS:list:--dma-arrays TASK_STACKS:list:--task-stacks
+           MAX_STEP_UNPROVED:word:--max-step-unproved QUIET:list:--quiet MAX_STACK:number:--max-stack
+           MAX_FLASH:number:--max-flash)
 endmacro()
 macro(_aidge_options_of_accuracy)
   set(single BOARD OUT LABELS FLOAT CALIBRATION TASK LABELLED_OUTPUT SAMPLES MIN_TOP1 MAX_LOSS MIN_AUC MAX_MAE MAX_RMSE MIN_R2)

@@ -108,7 +108,6 @@ def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
     if not tables:
         return StackBound(None, (), "there is no vector table in the program's constant memory")
     deepest = StackBound(0, ())
-    uses_vectors = any(name.startswith(("v", "f")) for name, _ in code.texts)
     for handler in _handlers(code, tables, inside=True):
         found = bound_of(walk, code, handler)
         if found.bytes is None:
@@ -117,8 +116,17 @@ def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
             reason = f"{code.name(handler)} does not hand back {', '.join(sorted(found.lost))} as it found them"
             return StackBound(None, found.path, reason)
         deepest = max(deepest, found, key=lambda bound: bound.bytes)
-    frame = _VECTOR_FRAME_BYTES if uses_vectors else _FRAME_BYTES
-    return StackBound(frame + deepest.bytes, deepest.path)
+    return StackBound(frame_bytes(code) + deepest.bytes, deepest.path)
+
+
+def uses_vectors(code: Code) -> bool:
+    """Whether the program may use registers of the FPU or of vectors."""
+    return any(name.startswith(("v", "f")) for name, _ in code.texts)
+
+
+def frame_bytes(code: Code) -> int:
+    """Returns the most bytes that the core pushes for an interrupt."""
+    return _VECTOR_FRAME_BYTES if uses_vectors(code) else _FRAME_BYTES
 
 
 def _handlers(code: Code, tables: Sequence[VectorTable], *, inside: bool) -> list[int]:

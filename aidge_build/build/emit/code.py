@@ -176,7 +176,9 @@ def _arrays_of_code(program: Program, arrays: Arrays) -> list[Array]:
 
 def _includes(program: Program, kernels: UsedKernels, record: RecordText | None) -> list[str]:
     copies = any(is_copied(layer) for layer in program.layers)
+    uses_memory_functions = (
         program.memory.states.size_bytes or program.schedule.cascades or record or program.monitoring or copies
+    )
     return sorted({"<stdint.h>", *kernels.system_includes, *(("<string.h>",) if uses_memory_functions else ())})
 
 

@@ -36,7 +36,7 @@ MPS2 = Chip("mps2-an386", "cortex-m4", 0x00000000, 0x20000000)
 
 
 def gestures(count: int, seed: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Windows of a simulated accelerometer in g [count, axis, 1, sample], and their classes: rest, shaken on x, on y, a circle."""
+    """Simulated accelerations in g [count, axis, 1, sample], and their classes: rest, shaken on x, on y, a circle."""
     random = numpy.random.default_rng(seed)
     time = numpy.arange(SAMPLES) / SAMPLES
     windows, classes = random.normal(0, 0.08, (count, AXES, 1, SAMPLES)), random.integers(0, CLASSES, count)

@@ -129,11 +129,11 @@ def _stored(arguments: argparse.Namespace, program: Program, claim: Claim, vecto
         f"difference {largest:g})"
     )
 
-    def with_rounding(rounding: str) -> Program:
-        return build_program(_request(argparse.Namespace(**vars(arguments) | {"rounding": rounding}), claim)[0])
+    def request(rounding: str) -> CompileRequest:
+        return _request(argparse.Namespace(**vars(arguments) | {"rounding": rounding}), claim)[0]
 
-    contract = rounded_by(program, with_rounding, vectors, reference) if differing else ""
-    return Outcome([line, *([contract] if contract else [])], {}, EXIT_CHECK_FAILED if differing else 0)
+    lines = [line, *(rounded_by(program, request, vectors, reference) if differing else [])]
+    return Outcome(lines, {}, EXIT_CHECK_FAILED if differing else 0)
 
 
 def _run_block(arguments: argparse.Namespace, board: Board) -> Outcome:

@@ -11,7 +11,8 @@ import numpy
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
-from aidge_build.measure.accuracy.labelled import fed, samples_of
+from aidge_build.measure.accuracy.labelled import samples_of
+from aidge_build.prepare.input_samples import fed
 from aidge_build.run.verify.likeness import Passed, differences
 from aidge_build.run.verify.vectors import Vectors, read_npz
 

@@ -9,7 +9,9 @@ import numpy
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import counted
+from aidge_build.build.compile import build_program
 from aidge_build.build.inputs import USER_NAMES
+from aidge_build.build.request import CompileRequest
 from aidge_build.plan.program import Program
 from aidge_build.run.verify.steps import run_as_kernels
 from aidge_build.run.verify.vectors import Vectors
@@ -17,20 +19,20 @@ from aidge_build.run.verify.vectors import Vectors
 _CONTRACTS = ("onnx", "tflite")
 
 
-def rounded_by(program: Program, with_rounding: Callable[[str], Program], vectors: Vectors, reference: Vectors) -> str:
-    """Returns a line that names the contract that gives the reference bit by bit in numpy; "" if none does. `with_rounding`
-    makes the program of the model under another contract."""
+def rounded_by(program: Program, request: Callable[..., CompileRequest], vectors: Vectors, reference: Vectors) -> list[str]:
+    """Returns a line that names the contract that gives the reference bit by bit in numpy; [] if none does. `request` loads the
+    model with another `rounding`."""
     own = USER_NAMES.get(program.options.rounding, program.options.rounding)
     for other in _CONTRACTS:
-        if other != own and _equals(with_rounding, other, vectors, reference):
+        if other != own and _equals(request, other, vectors, reference):
             values = counted(sum(one.size for one in reference.values()), "value")
-            return f"with --rounding {other}, 0 of {values} differ: the stored outputs have that contract, the code has {own}"
-    return ""
+            return [f"with --rounding {other}, 0 of {values} differ: the stored outputs have that contract, the code has {own}"]
+    return []
 
 
-def _equals(with_rounding: Callable[[str], Program], other: str, vectors: Vectors, reference: Vectors) -> bool:
+def _equals(request: Callable[..., CompileRequest], other: str, vectors: Vectors, reference: Vectors) -> bool:
     try:
-        outputs = run_as_kernels(with_rounding(other), vectors)
+        outputs = run_as_kernels(build_program(request(rounding=other)), vectors)
     except AidgeError:
         return False  # the model has no meaning under this contract
     return all(numpy.array_equal(outputs[name], values) for name, values in reference.items())

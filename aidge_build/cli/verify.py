@@ -7,6 +7,7 @@ import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy
@@ -211,7 +212,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     read = readable_names({layer.node.name: layer.symbol for layer in program.layers}, program.name)
     shown = {} if arguments.verbosity else read
     accuracy = _accuracy(outputs, source.arrays, arguments.label_array)
-    notes = (*_notes(arguments, program, source), *_rounded(arguments, program, source, found.compared))
+    notes = list(_notes(arguments, program, source))
+    if source.reference is not None and not found.compared.equals:
+        notes += rounded_by(program, partial(_request, arguments), source.vectors, source.reference)
     parts = [
         verdict(arguments, program, board.name, found.compared, accuracy, shown, notes),
         _counted(result, board),
@@ -271,10 +274,11 @@ def _require_unperturbed(arguments: argparse.Namespace, floats: Path | None) -> 
         raise AidgeError(f"{what} not fit perturbed vectors", where="--perturb", code="USAGE")
 
 
-def _request(arguments: argparse.Namespace) -> CompileRequest:
+def _request(arguments: argparse.Namespace, **others: str) -> CompileRequest:
     """Returns the request for the model with its options, or with the firmware's options if a firmware is read. --least-sqnr is
-    an option of --quantize; without --quantize it limits the comparison with --float, and is left out here."""
-    settled = argparse.Namespace(**vars(arguments) | ({} if arguments.quantize else {"least_sqnr": None}))
+    an option of --quantize; without --quantize it limits the comparison with --float, and is left out here. `others` are other
+    values of options."""
+    settled = argparse.Namespace(**vars(arguments) | others | ({} if arguments.quantize else {"least_sqnr": None}))
     name = name_of(settled)
     return load(with_options_in(arguments.elf, name, settled) if arguments.elf else settled, name)
 
@@ -319,18 +323,6 @@ def _found(
 def _notes(arguments: argparse.Namespace, program: Program, source: _Source) -> tuple[str, ...]:
     """Lines about the scales that the command chose, and about the arrays of the file."""
     return source.remarks if source.replay or arguments.elf else (*scales_note(program, arguments.quantize), *source.remarks)
-
-
-def _rounded(arguments: argparse.Namespace, program: Program, source: _Source, compared: Compared) -> list[str]:
-    """A line about the contract that stored outputs have, if they differ and it is another one."""
-    if source.reference is None or compared.equals:
-        return []
-
-    def with_rounding(rounding: str) -> Program:
-        return build_program(_request(argparse.Namespace(**vars(arguments) | {"rounding": rounding})))
-
-    line = rounded_by(program, with_rounding, source.vectors, source.reference)
-    return [line] if line else []
 
 
 def _source(arguments: argparse.Namespace, program: Program, has_float: bool) -> _Source:

@@ -71,7 +71,8 @@ def test_states_count_neither_in_the_arena_nor_in_the_peak():
     program = program_of(MODELS["a running sum in place"])
     assert program.memory.states.size_bytes == 16 and program.memory.io_bytes == 32
     assert (program.memory.arena.peak_bytes, program.memory.peak.peak_bytes) == (0, 16)
-    assert emit(program).manifest["states"] == [{"input": "s", "output": "n", "offset_bytes": 0, "size_bytes": 16}]
+    (state,) = emit(program).manifest["states"]
+    assert {"input": "s", "output": "n", "offset_bytes": 0, "size_bytes": 16}.items() <= state.items()
 
 
 def test_constants_hold_the_initial_values_only_where_they_are_not_zeros():

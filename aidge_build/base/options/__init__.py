@@ -4,8 +4,9 @@
 from aidge_build.base.options.accuracy import ACCURACY, LIMITS
 from aidge_build.base.options.arguments import add_options, also_called, differing, from_words, typed_again, with_given, words_of
 from aidge_build.base.options.budget import BUDGET
+from aidge_build.base.options.check import BOARD_PATH, CHECK
 from aidge_build.base.options.option import Group, Option, options_named
-from aidge_build.base.options.table import BOARD_PATH, CHECK, FILES, FIRST_PAGE, MODEL, QUANTIZATION, TABLE, TOPICS
+from aidge_build.base.options.table import FILES, FIRST_PAGE, MODEL, QUANTIZATION, TABLE, TOPICS
 
 __all__ = [
     "ACCURACY",

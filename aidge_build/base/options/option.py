@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+TARGET = "target"  # a heading of the help: the options that name board, core and libraries
 SCONS, CMAKE = "SCons", "CMake"
 
 # A front end changes a value in one of these ways before `aidge-build` gets it:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.options.accuracy import ACCURACY
+from aidge_build.base.options.budget import BUDGET
+from aidge_build.base.options.check import CHECK
 from aidge_build.base.options.option import CMAKE, SCONS, Group, Option
-from aidge_build.base.options.table import BUDGET, CHECK, FILES, MODEL, TABLE
+from aidge_build.base.options.table import FILES, MODEL, TABLE
 from aidge_build.base.options.variables import VARIABLES
 
 COMMAND = "aidge-build list options --update ."

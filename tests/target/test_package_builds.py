@@ -58,7 +58,10 @@ def paths(folder: Path, names) -> set[Path]:
 
 
 def in_espidf(folder: Path) -> tuple[set[Path], Path]:
-    words = by_cmake(folder / "CMakeLists.txt", "idf_component_register")["idf_component_register"]
+    calls = by_cmake(folder / "CMakeLists.txt", "idf_component_register", "target_linker_script")
+    assert calls["target_linker_script"] == ["INTERFACE", "aidge_note.ld"]
+    assert ".note.aidge 0 :" in (folder / "aidge_note.ld").read_text()
+    words = calls["idf_component_register"]
     place = words.index("INCLUDE_DIRS")
     assert words[0] == "SRCS" and len(words) == place + 2
     return paths(folder, words[1:place]), folder / words[-1]

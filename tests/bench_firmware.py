@@ -13,7 +13,10 @@ from aidge_build.quantization import quantize
 from aidge_build.quantization.scheme import Scheme
 
 from aidge_build import net
+from aidge_build.boards import load_board
+from aidge_build.contract.reference.sequence import run_in_order
 from tests.command import aidge_build
+from tests.compiled import program_of
 
 SOURCES = Path(__file__).parent / "target" / "bench"
 AXES, SAMPLES, CLASSES, WINDOWS = 3, 32, 4, 6
@@ -31,12 +34,11 @@ class Chip:
 
 
 F4 = Chip("stm32f4", "cortex-m4", 0x08000000, 0x20000000)
-F7 = Chip("stm32f7", "cortex-m7", 0x08000000, 0x20010000)
-MPS2 = Chip("mps2-an386", "cortex-m4", 0x00000000, 0x20000000)
+M7 = Chip("mps2-an500", "cortex-m7", 0x00000000, 0x20000000)
 
 
 def gestures(count: int, seed: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Simulated accelerations in g [count, axis, 1, sample], and their classes: rest, shaken on x, on y, a circle."""
+    """Simulated accelerations in g [count, axis, 1, sample], and classes: rest, shaken on x, on y, a circle."""
     random = numpy.random.default_rng(seed)
     time = numpy.arange(SAMPLES) / SAMPLES
     windows, classes = random.normal(0, 0.08, (count, AXES, 1, SAMPLES)), random.integers(0, CLASSES, count)
@@ -77,10 +79,20 @@ def write_project(folder: Path) -> None:
         (folder / f"{name}.onnx").write_bytes(quantize(trained(seed), {"x": samples}, Scheme()))
     windows, classes = gestures(200, 7)
     numpy.savez(folder / "test.npz", x=windows, labels=classes)
+    numpy.savez(folder / "vectors.npz", **notebook(folder / "gesture.onnx", windows[:40]))
     sensed = numpy.rint(2048 * windows[:WINDOWS, :, 0].transpose(0, 2, 1)).astype(numpy.int16)
     rows = ", ".join(str(window.tolist()) for window in sensed).replace("[", "{").replace("]", "}")
     text = f"#define WINDOWS {WINDOWS}\nstatic const int16_t windows[WINDOWS][32][3] = {{{rows}}};\n"
     (folder / "windows.h").write_text(text)
+
+
+def notebook(model: Path, windows: numpy.ndarray) -> dict[str, numpy.ndarray]:
+    """The stored inputs and the outputs that a notebook computes under the contract onnx."""
+    view = program_of(model.read_bytes(), model.name, load_board("host")).view
+    known = view.tensor("x").quantization
+    stored = numpy.clip(numpy.rint(windows / numpy.float32(known.scale)) + known.zero_point, -128, 127).astype(numpy.int8)
+    stored = stored.reshape(len(windows), 1, AXES, 1, SAMPLES)
+    return {"x": stored, "y": run_in_order(view, {"x": stored})["scores"]}
 
 
 def generate(folder: Path, chip: Chip, *options: str, model: str = "gesture", into: str = "gen") -> Path:

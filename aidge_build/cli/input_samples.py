@@ -11,8 +11,7 @@ import numpy
 from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
-from aidge_build.measure.accuracy.labelled import samples_of
-from aidge_build.prepare.input_samples import fed
+from aidge_build.prepare.input_samples import fed, input_samples
 from aidge_build.run.verify.likeness import Passed, differences
 from aidge_build.run.verify.vectors import Vectors, read_npz
 
@@ -33,7 +32,7 @@ def _samples_in(path: Path, tensors: Sequence[Tensor]) -> Vectors:
     names = tuple(tensor.name for tensor in tensors)
     view = GraphView("", (), {tensor.name: tensor for tensor in tensors}, names, ())
     try:
-        found = samples_of(read_npz(path), view)
+        found = input_samples(read_npz(path), view)
         values = {tensor.name: fed(found, tensor.name, tensor, None) for tensor in tensors}
     except AidgeError as error:
         raise error.within(str(path)) from None

@@ -34,6 +34,13 @@ class Chip:
 
 
 F4 = Chip("stm32f4", "cortex-m4", 0x08000000, 0x20000000)
+MISTAKES = {  # of the firmware alone, and the macro that makes each
+    "scale": "-DWRONG_SCALE",
+    "order": "-DWRONG_ORDER",
+    "fpu": "-DWITHOUT_FPU",
+    "callers": "-DTWO_CALLERS",
+    "clock": "-DWITHOUT_PLL",
+}
 M7 = Chip("mps2-an500", "cortex-m7", 0x00000000, 0x20000000)
 
 
@@ -155,3 +162,21 @@ def link(chip: Chip, generated: Path, name: str, *flags: str, stack_bytes: int =
     done = subprocess.run(link_command(chip, generated, elf, *flags, stack_bytes=stack_bytes), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return elf
+
+
+def link_all(folder: Path) -> None:
+    """Writes the project, and a program for each mistake, as the page names them."""
+    write_project(folder)
+    generated = generate(folder, F4)
+    for name, flag in MISTAKES.items():
+        link(F4, generated, name, flag)
+    link(F4, generated, "stack", stack_bytes=96)
+    others = {
+        "contract": ((), ("--rounding", "tflite")),
+        "arena": (("-DMISALIGNED",), ("--arena", "caller")),
+        "record": (("-DWRONG_SCALE",), ("--record", "3")),
+    }
+    for name, (flags, options) in others.items():
+        link(F4, generate(folder, F4, *options, into=f"gen_{name}"), name, *flags)
+    link(F4, generate(folder, F4, model="other", into="gen_other"), "weights")
+    link(M7, generate(folder, M7, into="gen7"), "cache", "-DDATA_CACHE")

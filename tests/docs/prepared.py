@@ -10,7 +10,9 @@ from collections.abc import Callable
 import numpy
 
 from aidge_build import net
+from tests.bench_firmware import link_all
 from tests.build.checkout import run_in
+from tests.command import aidge_build
 from tests.docs.blocks import EVERYTHING, ROOT
 from tests.docs.project import PIPELINES, image_network, parameter, quantized
 from tests.docs.runners import Session
@@ -66,6 +68,15 @@ def reader_of_accuracy(session: Session) -> None:
     numpy.savez(session.folder / "calibration.npz", x=images[:200, None, None] / numpy.float32(16))
 
 
+def reader_of_bench(session: Session) -> None:
+    """Firmware with one mistake each, and a dump of a record."""
+    if not EVERYTHING:
+        return
+    link_all(session.folder)
+    words = ("--board", "stm32f4", "--inferences", 4, "--dump", f"gesture_record={session.folder / 'ram.bin'}")
+    assert aidge_build("run", session.folder / "record.elf", *words).exit_code == 0
+
+
 def reader_of_questions(session: Session) -> None:
     (session.folder / "boosting.onnx").write_bytes(numpy.load(PIPELINES)["gradient boosting/model"].tobytes())
 
@@ -75,5 +86,6 @@ PREPARED: dict[str, Callable[[Session], None]] = {
     "docs/kit.md": reader_of_kit,
     "docs/frontend.md": reader_of_frontend,
     "docs/export-api.md": reader_of_export,
+    "docs/howto-wrong-result.md": reader_of_bench,
     "docs/questions.md": reader_of_questions,
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench_firmware import F4, M7, WINDOWS, compiler, generate, link, link_command, write_project
+from tests.bench_firmware import F4, M7, MISTAKES, WINDOWS, compiler, generate, link, link_command, write_project
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
 
@@ -52,13 +52,13 @@ def against(elf: Path) -> tuple:
 
 
 def test_inputs_of_another_scale_and_zero_point_are_named_with_both(folder):
-    run = ran(link(F4, folder / "gen", "scale", "-DWRONG_SCALE"))
+    run = ran(link(F4, folder / "gen", "scale", MISTAKES["scale"]))
     assert run.exit_code == 1 and findings(run) == ["error RUN05"]
     assert "of 6 of 6 calls: quantized with a scale of about 0.00782 and a zero point of about 0; the model's are" in run.stdout
 
 
 def test_inputs_with_axes_in_another_order_are_named_with_the_order(folder):
-    run = ran(link(F4, folder / "gen", "order", "-DWRONG_ORDER"))
+    run = ran(link(F4, folder / "gen", "order", MISTAKES["order"]))
     assert run.exit_code == 1 and findings(run) == ["error RUN05"]
     assert "like samples (correlation 1.00 instead of" in run.stdout
     assert "if they are read as [1, 32, 1, 3]: the model reads [1, 3, 1, 32]" in run.stdout
@@ -93,7 +93,7 @@ def test_a_stack_that_is_too_small_is_named_with_the_path_and_its_fault_with_the
 
 
 def test_an_fpu_that_nobody_switches_on_is_named_with_its_user(folder):
-    run = ran(link(F4, folder / "gen", "fpu", "-DWITHOUT_FPU"))
+    run = ran(link(F4, folder / "gen", "fpu", MISTAKES["fpu"]))
     assert run.exit_code == 1 and findings(run) == ["error RUN03"] and "main uses the FPU" in run.stdout
 
 
@@ -138,13 +138,13 @@ def test_an_arena_that_is_not_aligned_is_named_with_the_call_and_its_code(folder
 
 
 def test_two_callers_of_one_arena_are_named_before_they_meet_and_when_they_do(folder):
-    elf = link(F4, folder / "gen", "callers", "-DTWO_CALLERS")
+    elf = link(F4, folder / "gen", "callers", MISTAKES["callers"])
     check = checked(elf)
     assert findings(check) == ["warning RUN02"] and "SysTick_Handler, main call gesture_run, which has one arena" in check.stdout
 
 
 def test_a_clock_that_was_never_raised_is_named_with_the_time_that_it_costs(folder):
-    run = ran(link(F4, folder / "gen", "clock", "-DWITHOUT_PLL"))
+    run = ran(link(F4, folder / "gen", "clock", MISTAKES["clock"]))
     assert findings(run) == ["warning RUN06"]
     assert "SystemCoreClock is 16 MHz after the run, the board's file says 168 MHz: 0.702 ms per inference" in run.stdout
 

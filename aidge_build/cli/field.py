@@ -5,21 +5,24 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 from aidge_build.base.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, AidgeError, needs_option
+from aidge_build.base.naming import counted
 from aidge_build.base.reading import read_regular
 from aidge_build.build.compile import build_program
 from aidge_build.build.emit.monitor import monitor_digest
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, load
 from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.accuracy.stages import outputs_on_host
-from aidge_build.measure.field.counts import Counts, Reference, counts_of, read_counts
+from aidge_build.measure.field.counts import Counts, Reference, counts_of, read_counts, together
 from aidge_build.measure.field.document import reasons, verdict_data, verdict_line, verdict_table
 from aidge_build.measure.field.verdict import Verdict, verdict_on
 from aidge_build.plan.program import Program
+from aidge_build.plan.seen_range import SUMS
 from aidge_build.prepare.input_samples import fed, input_samples
-from aidge_build.run.verify.vectors import read_npz
+from aidge_build.run.verify.vectors import Vectors, read_npz
 
 LARGEST_DUMP_BYTES = 256 << 20
 FALSE_ALARMS, LEAST_FALSE_ALARMS, MOST_FALSE_ALARMS = 0.01, 1e-5, 0.2
@@ -40,8 +43,13 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline",
         type=Path,
         metavar="DUMP",
-        help="dump of a device that works, for --field to compare with (default: the samples of --labels, or of "
-        "--monitor-samples)",
+        help="dump of a device that works, for --field to compare with (default: inputs of --monitor-samples, answers to "
+        "--labels, or to the same samples)",
+    )
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="add up the dumps of --field, of one device that resets its counters after each (default: a verdict on each)",
     )
     parser.add_argument(
         "--false-alarms",
@@ -53,7 +61,7 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
 
 def refuse_field_options(arguments: argparse.Namespace) -> None:
     """Refuses what belongs to --field."""
-    given = next((name for name in ("baseline", "false_alarms") if getattr(arguments, name) is not None), None)
+    given = next((name for name in ("baseline", "together", "false_alarms") if getattr(arguments, name)), None)
     if given:
         raise needs_option(given, "--field DUMP")
 
@@ -74,22 +82,47 @@ def judge_field(arguments: argparse.Namespace) -> Outcome:
     if usual is None and samples is None:
         hint = "--monitor-samples F.npz of the build, --labels F.npz, or --baseline DUMP of a device that works"
         raise AidgeError("nothing says what is usual", where="--field", code="USAGE", hint=hint)
-    lines, data, codes = [], [], set()
+    said = _Said()
+    for name, counts in _dumps(arguments, program, said):
+        said.verdict(arguments, name, _verdict(program, counts, usual, samples, share))
+    return Outcome(said.lines, {"model": arguments.model, "dumps": said.data}, max(said.codes))
+
+
+class _Said:
+    """What is printed about the dumps, and the exit codes."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.data: list[dict] = []
+        self.codes: set[int] = set()
+
+    def refusal(self, path: Path, refused: AidgeError) -> None:
+        """Adds a file that is no dump of the model."""
+        self.lines.append(str(refused))
+        self.data.append({"file": str(path), "refused": str(refused)})
+        self.codes.add(EXIT_BAD_INPUT)
+
+    def verdict(self, arguments: argparse.Namespace, name: str, verdict: Verdict) -> None:
+        """Adds a verdict."""
+        self.lines += _lines(arguments, name, verdict)
+        self.data.append(verdict_data(name, verdict))
+        self.codes.add(EXIT_CHECK_FAILED if verdict.flagged else 0)
+
+
+def _dumps(arguments: argparse.Namespace, program: Program, said: _Said) -> Iterator[tuple[str, Counts]]:
+    """Yields the dumps, each with its name; one with the sum of all if --together asks for it."""
+    found: list[tuple[str, Counts]] = []
     for path in arguments.field:
         try:
-            found = _read(program, path)
+            read = _read(program, path)
         except AidgeError as refused:
-            lines.append(str(refused))
-            data.append({"file": str(path), "refused": str(refused)})
-            codes.add(EXIT_BAD_INPUT)
+            said.refusal(path, refused)
             continue
-        for number, counts in enumerate(found, 1):
-            name = f"{path} dump {number}" if len(found) > 1 else str(path)
-            verdict = _verdict(program, counts, usual, samples, share)
-            lines += _lines(arguments, name, verdict)
-            data.append(verdict_data(name, verdict))
-            codes.add(EXIT_CHECK_FAILED if verdict.flagged else 0)
-    return Outcome(lines, {"model": arguments.model, "dumps": data}, max(codes))
+        found += [(f"{path} dump {number}" if len(read) > 1 else str(path), counts) for number, counts in enumerate(read, 1)]
+    if arguments.together and found:
+        yield counted(len(found), "dump"), together([counts for _, counts in found])
+    else:
+        yield from found
 
 
 def _verdict(program: Program, counts: Counts, usual: Counts | None, samples: Reference | None, share: float) -> Verdict:
@@ -106,18 +139,24 @@ def _read(program: Program, path: Path) -> tuple[Counts, ...]:
 
 
 def _samples(arguments: argparse.Namespace, program: Program) -> Reference | None:
-    """What the samples look like: their inputs, and the answers of the numpy backend, in their order."""
-    path = arguments.labels or arguments.monitor_samples or arguments.quantize
-    if path is None:
+    """What the samples look like: their inputs, and the answers of the numpy backend, in their order. A model answers the samples
+    of its training with larger margins than others, so other samples are better for the answers."""
+    usual = arguments.monitor_samples or arguments.quantize or arguments.labels
+    if usual is None:
         return None
+    inputs, view = _vectors(usual, arguments, program), program.view
+    answered = _vectors(arguments.labels, arguments, program) if arguments.labels else inputs
+    assert program.monitoring is not None
+    return counts_of(program.monitoring, view, inputs, outputs_on_host(view, answered, "usual"))
+
+
+def _vectors(path: str, arguments: argparse.Namespace, program: Program) -> Vectors:
     view = program.view
     try:
         samples = input_samples(read_npz(Path(path)), view)
-        inputs = {name: fed(samples, name, view.tensor(name), None)[: arguments.samples] for name in view.given}
+        return {name: fed(samples, name, view.tensor(name), None)[: arguments.samples] for name in view.given}
     except AidgeError as error:
         raise error.within(str(path))
-    assert program.monitoring is not None
-    return counts_of(program.monitoring, view, inputs, outputs_on_host(view, inputs, "usual"))
 
 
 def _lines(arguments: argparse.Namespace, name: str, verdict: Verdict) -> list[str]:
@@ -125,14 +164,12 @@ def _lines(arguments: argparse.Namespace, name: str, verdict: Verdict) -> list[s
     if not verdict.flagged:
         return lines
     lines += [*verdict_table(verdict), *reasons(verdict)]
-    if (
-        any(one.what in ("class", "margin", "value") for one in verdict.flagged)
-        and len({one.of for one in verdict.flagged} & {one.of for one in verdict.findings if one.what in ("mean", "saturation")})
-        == 0
-    ):
+    inputs = {one.of for one in verdict.findings if one.what in (*SUMS, "saturation", "beyond the range")}
+    if not any(one.of in inputs for one in verdict.flagged):
+        unseen = "--labels F.npz with samples that training has not seen, or " if arguments.labels is None else ""
         return [
             *lines,
-            "Next: the inputs are as usual, so count another mixture first: --baseline DUMP of a device in the same place",
+            f"Next: only the answers have changed: compare with {unseen}--baseline DUMP of a device in the same place",
         ]
     model = shlex.quote(arguments.model)
     return [

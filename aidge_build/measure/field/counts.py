@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
 
 import numpy
 
@@ -46,6 +46,18 @@ class Counts:
     counted: int
     inputs: tuple[InputCounts, ...]
     bins: tuple[Bins, ...]
+
+
+def together(dumps: Sequence[Counts]) -> Counts:
+    """Returns the sum of the counts of several dumps, if the counters were reset after each."""
+    inputs = tuple(
+        InputCounts(*(sum(numbers) for numbers in zip(*(astuple(one) for one in same), strict=True)))
+        for same in zip(*(dump.inputs for dump in dumps), strict=True)
+    )
+    bins = tuple(
+        tuple(sum(numbers) for numbers in zip(*same, strict=True)) for same in zip(*(dump.bins for dump in dumps), strict=True)
+    )
+    return Counts(sum(dump.inferences for dump in dumps), sum(dump.counted for dump in dumps), inputs, bins)
 
 
 class _Damaged(Exception):
@@ -124,9 +136,10 @@ class Reference:
 def counts_of(
     monitoring: Monitoring, view: GraphView, inputs: dict[str, numpy.ndarray], outputs: dict[str, numpy.ndarray]
 ) -> Reference:
-    """Returns what the monitor would have counted of these inputs and outputs [sample, dims...], with numbers of any size."""
+    """Returns what the monitor would have counted of these inputs and outputs [sample, dims...], with numbers of any size. The
+    outputs may be of other samples than the inputs."""
     stored = {name: stored_elements(view.tensor(name), values) for side in (inputs, outputs) for name, values in side.items()}
-    samples = len(next(iter(stored.values())))
+    samples = len(next(iter(inputs.values())))
     courses = (
         *(course for one in monitoring.inputs for course in _of_input(one, stored[one.name])),
         *(course for output in monitoring.outputs for course in _of_output(output, stored[output.name])),

@@ -13,6 +13,7 @@ from aidge_build.measure.field.homogeneity import beyond_range, design_effect, s
 from aidge_build.plan.monitoring import Histogram, Monitoring
 
 LEAST_DRAWS, DRAWS_OF_A_LIMIT = 20_000, 20
+LEAST_SHIFT = 0.25  # of the mean bin, to call it higher or lower
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Finding:
     def direction(self) -> str:
         """Whether the field's bins are higher or lower."""
         means = [numpy.average(range(len(bins)), weights=bins) for bins in (self.reference, self.field) if sum(bins)]
-        if len(means) < 2 or means[0] == means[1]:
+        if len(means) < 2 or abs(means[0] - means[1]) < LEAST_SHIFT:
             return "other"
         return "higher" if means[1] > means[0] else "lower"
 

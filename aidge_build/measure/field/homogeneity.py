@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy
 
 LEAST_BLOCKS = 5
+CHANCE = 3.0  # standard deviations that independent samples may differ from an effect of 1
 FEW_DRAWS, LARGE = 1000, 0.1
 
 
@@ -44,8 +45,8 @@ def beyond_range(samples: int, inferences: int, outside: int) -> float:
 
 
 def design_effect(course: numpy.ndarray) -> float:
-    """Returns how many neighbouring inferences count as one, 1.0 or more: the variance of a bin's share among blocks of samples,
-    as a multiple of its variance for independent samples (Kish). `course` is the bin of each sample, in their order."""
+    """Returns how many neighbouring inferences count as one: the variance of a bin's share among blocks of samples, as a multiple
+    of its variance for independent samples (Kish); 1.0 if chance explains it. `course` is the bin of each sample, in order."""
     length = math.isqrt(len(course))
     blocks = len(course) // length
     if blocks < LEAST_BLOCKS:
@@ -55,8 +56,9 @@ def design_effect(course: numpy.ndarray) -> float:
     if len(used) < 2:
         return 1.0
     shares = numpy.stack([(parts == one).mean(axis=1) for one in used])
-    among = (length * shares.var(axis=1, ddof=1) / shares.mean(axis=1)).sum()
-    return max(1.0, float(among / (len(used) - 1)))
+    among = (length * shares.var(axis=1, ddof=1) / shares.mean(axis=1)).sum() / (len(used) - 1)
+    by_chance = CHANCE * math.sqrt(2 / ((blocks - 1) * (len(used) - 1)))
+    return float(among) if among > 1 + by_chance else 1.0
 
 
 def thinned(counts: Sequence[int], effect: float) -> tuple[int, ...]:

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "act.h"
+
+#include "FreeRTOS.h"
+#include "console.h"
+#include "inject.h"
+#include "kept.h"
+#include "listen.h"
+#include "slots.h"
+#include "stacks.h"
+#include "task.h"
+#include "watchdog.h"
+
+static StackType_t act_stack[ACT_WORDS];
+static StaticTask_t task;
+
+/* This product says what it heard; another one switches a relay. */
+static void act_on(const struct decision *decision)
+{
+    const uint32_t parts[] = {decision->frame, decision->since, decision->version, decision->label, decision->word};
+
+    console_text("heard");
+    for (uint32_t at = 0; at < sizeof parts / sizeof parts[0]; at++) {
+        console_text(" ");
+        console_number(parts[at]);
+    }
+    console_text("\n");
+}
+
+/* No decision leaves before the weights were found whole after its inference. */
+static void act(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        struct decision decision;
+
+        if (!listen_next(&decision)) {
+            continue;
+        }
+        inject(AT_ACT);
+        if (!slots_are_whole()) {
+            slots_give_up((uint32_t)WEIGHTS_DAMAGED);
+        }
+        if (decision.version != slots_version()) {
+            kept.counts[WITHHELD]++; /* others are in use since */
+            continue;
+        }
+        act_on(&decision);
+        kept.counts[ACTED]++;
+        slots_went_well();
+        watchdog_advanced(ACT);
+    }
+}
+
+void act_start(void)
+{
+    (void)xTaskCreateStatic(act, "act", ACT_WORDS, 0, ACT_PRIORITY, act_stack, &task);
+}

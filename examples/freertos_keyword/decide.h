@@ -9,7 +9,7 @@
  * it listens back. Label 0 is noise. */
 enum { DECIDE_LATEST = 8, DECIDE_AGREE = 6, DECIDE_SETTLE = 26, DECIDE_LABELS = 5 };
 
-/* The stream begins anew: nothing was heard. */
+/* The stream begins again: nothing was heard. */
 void decide_reset(void);
 
 /* Takes the label of the next frame. Returns a word once, at the frame that makes it certain, and 0 otherwise. */

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.build.checkout import ROOT, copy_of_example, run_in, scons_in
+from tests.build.checkout import ROOT, copy_of_example, scons_in
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.served import scons
 

@@ -34,9 +34,9 @@ def add_agreed_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, options_named(CHECK, "shares", "weights-in", "dma-arrays"))
 
 
-def cache_line_of(arguments: argparse.Namespace) -> int:
-    """The bytes of a line of the board's data cache; 0 where it has none, or no board is named."""
-    return load_board(arguments.board, arguments.board_path).dma_line if arguments.board else 0
+def cache_line_of(arguments: argparse.Namespace) -> int | None:
+    """The bytes of a line of the board's data cache; 0 where it has none, None where no board is named."""
+    return load_board(arguments.board, arguments.board_path).dma_line if arguments.board else None
 
 
 def add_objects_argument(parser: argparse.ArgumentParser) -> None:

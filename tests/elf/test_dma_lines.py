@@ -62,8 +62,8 @@ def test_an_array_that_begins_within_a_line_shares_it_with_what_lies_before():
 def test_lines_have_the_length_of_the_board_or_else_of_the_claim():
     program = image(FRAME, variable("counter", 0x20000060, 4))
     assert found(program, "frame", line=32) == [] and len(found(program, "frame", line=64)) == 1
-    assert found(program, "frame", line=0, claims=(claim(line=32),)) == []
-    assert len(found(program, "frame", line=0, claims=(claim(line=64), claim(line=32)))) == 1
+    assert found(program, "frame", line=None, claims=(claim(line=32),)) == []
+    assert len(found(program, "frame", line=None, claims=(claim(line=64), claim(line=32)))) == 1
     assert found(program, "frame", line=32, claims=(claim(line=64),)) == []
 
 
@@ -140,7 +140,11 @@ def test_hooks_that_copy_constants_are_both_the_firmwares_or_none(start, wait, o
 
 @pytest.mark.parametrize(
     ("names", "line", "reason"),
-    [(("frames",), 32, "no array 'frames'"), (("nothing",), 32, "no array 'nothing'"), (("frame",), 0, "the length of a line")],
+    [
+        (("frames",), 32, "no array 'frames'"),
+        (("nothing",), 32, "no array 'nothing'"),
+        (("frame",), None, "the length of a line"),
+    ],
 )
 def test_a_name_of_nothing_and_a_line_that_nobody_knows_are_refused(names, line, reason):
     with pytest.raises(AidgeError, match=reason) as caught:

@@ -51,6 +51,15 @@ def refusal(elf, behaviour: Behaviour, seconds: float = 5, loaded: bool = False)
     return raised.value, board
 
 
+def test_a_program_that_took_a_fault_is_named_with_its_cause(tmp_path):
+    register = "*(volatile unsigned *)0xE000ED28 = 0x00080000;"  # as the core writes it
+    text = model().replace("int sum = kws_run();", f"{register} volatile int hang = 1; while (hang) {{ }} int sum = kws_run();")
+    error, _ = refusal(build(BOARD, text, tmp_path), Behaviour(most_instructions=20_000), seconds=1)
+    assert "it is at main" in str(
+        error
+    ) and "after a fault (CFSR 0x00080000): NOCP, an instruction of the FPU, which is off" in str(error)
+
+
 def test_a_server_that_is_not_there():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench_firmware import F4, M7, MISTAKES, WINDOWS, compiler, generate, link, link_command, write_project
+from tests.bench_firmware import F4, M7, MISTAKES, MPS2, WINDOWS, compiler, generate, link, link_command, write_project
 from tests.command import aidge_build
-from tests.programs import needs_cross_compiler
+from tests.programs import needs_cross_compiler, needs_qemu
 
 pytestmark = needs_cross_compiler
 
@@ -141,6 +141,21 @@ def test_two_callers_of_one_arena_are_named_before_they_meet_and_when_they_do(fo
     elf = link(F4, folder / "gen", "callers", MISTAKES["callers"])
     check = checked(elf)
     assert findings(check) == ["warning RUN02"] and "SysTick_Handler, main call gesture_run, which has one arena" in check.stdout
+
+
+@needs_qemu
+def test_qemu_sees_when_callers_meet_who_is_refused_and_where_a_fault_occurs(folder):
+    """QEMU has interrupts and faults; its plug-in sees no registers."""
+    generated, own = generate(folder, MPS2, into="gen_mps2"), generate(folder, MPS2, "--arena", "caller", into="gen_own")
+    words = ("--emulator", "qemu")
+    met = ran(link(MPS2, generated, "met", MISTAKES["callers"]), *words, "--inferences", 300, board=MPS2.board)
+    assert "RUN02: SysTick_Handler calls gesture_run while the call that returns to main has not ended" in met.stdout
+    refused = ran(link(MPS2, own, "refused", "-DMISALIGNED"), *words, board=MPS2.board)
+    assert "RUN01: gesture_run returned before its first layer in 6 of 6 calls" in refused.stdout
+    assert "RUN05: inputs were not compared: " in refused.stdout
+    faulty = ran(link(MPS2, generated, "faulty", MISTAKES["fpu"]), *words, board=MPS2.board)
+    assert faulty.exit_code == 1 and "which a fault or an interrupt entered from main (0x" in faulty.stderr
+    assert "with instructions of the FPU: is it on (CPACR)" in faulty.stderr
 
 
 def test_a_clock_that_was_never_raised_is_named_with_the_time_that_it_costs(folder):

@@ -16,13 +16,13 @@ from aidge_build.prove.elf.regions import region_at
 
 
 def check_dma(
-    image: Image, claims: Sequence[Claim], named: Sequence[str], line: int, regions: Sequence[Region]
+    image: Image, claims: Sequence[Claim], named: Sequence[str], line: int | None, regions: Sequence[Region]
 ) -> Iterator[Finding]:
     """Yields DMA01 about the inputs and outputs in arenas and the arrays `named` by the user, and DMA02 and DMA03 about the hooks
     of the models.
 
-    `line` is the length in bytes of a line of the board's data cache; 0 if it is unknown: then the claims give it. Memories that
-    are not cached are skipped. AidgeError (USAGE) for an unknown name, or if the length of a line is unknown.
+    `line` is the length in bytes of a line of the board's data cache, 0 if it has none; None if no board is named: then the
+    claims give it. Memories that are not cached are skipped. AidgeError (USAGE) for an unknown name, or if the length is unknown.
     """
     for claim in claims:
         for part in claim.ports:
@@ -33,6 +33,7 @@ def check_dma(
                 yield from _check_lines(image, label, Span(begin, begin + part.size_bytes), symbol, claim.dma_line, regions)
         yield from _check_hooks(image, claim)
         yield from _check_copy_hooks(image, claim)
+    is_known = line is not None
     line = line or max((claim.dma_line for claim in claims), default=0)
     for name in named:
         symbol = image.symbol(name)
@@ -43,6 +44,8 @@ def check_dma(
                 hint="name variables by their symbols, as nm prints them",
                 code="USAGE",
             )
+        if not line and is_known:
+            continue
         if not line:
             raise AidgeError(
                 "the length of a line of the data cache is not known",

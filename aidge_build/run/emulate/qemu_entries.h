@@ -23,7 +23,7 @@ static void entries_look(const struct counting *counting, uint32_t address, uint
 {
     bool is_inside = from >= counting->run_address && from < entries.run_end; /* a loop to the first instruction */
     if (address == counting->run_address && !is_inside) {
-        if (counting->running && entries.again == 0) {
+        if (counting->running && counting->return_address != 0 && entries.again == 0) { /* 0: a jump led there, so its end is not seen */
             entries.again = from;
             entries.before = counting->return_address;
         }

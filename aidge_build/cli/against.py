@@ -129,11 +129,10 @@ def _stored(arguments: argparse.Namespace, program: Program, claim: Claim, vecto
         f"difference {largest:g})"
     )
 
-    def request(rounding: str) -> CompileRequest:
-        return _request(argparse.Namespace(**vars(arguments) | {"rounding": rounding}), claim)[0]
-
-    lines = [line, *(rounded_by(program, request, vectors, reference) if differing else [])]
-    return Outcome(lines, {}, EXIT_CHECK_FAILED if differing else 0)
+    contract = []
+    if differing:
+        contract = rounded_by(arguments, lambda words: _request(words, claim)[0], program, vectors, reference)
+    return Outcome([line, *contract], {}, EXIT_CHECK_FAILED if differing else 0)
 
 
 def _run_block(arguments: argparse.Namespace, board: Board) -> Outcome:

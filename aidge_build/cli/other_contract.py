@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
+from functools import partial
 
 import numpy
 
@@ -19,20 +21,30 @@ from aidge_build.run.verify.vectors import Vectors
 _CONTRACTS = ("onnx", "tflite")
 
 
-def rounded_by(program: Program, request: Callable[..., CompileRequest], vectors: Vectors, reference: Vectors) -> list[str]:
-    """Returns a line that names the contract that gives the reference bit by bit in numpy; [] if none does. `request` loads the
-    model with another `rounding`."""
+def rounded_by(
+    arguments: argparse.Namespace,
+    request_of: Callable[[argparse.Namespace], CompileRequest],
+    program: Program,
+    vectors: Vectors,
+    reference: Vectors,
+) -> list[str]:
+    """Returns a line that names the contract that gives the reference bit by bit in numpy; [] if none does. `request_of` reads
+    the model of a command, here with another --rounding."""
     own = USER_NAMES.get(program.options.rounding, program.options.rounding)
     for other in _CONTRACTS:
-        if other != own and _equals(request, other, vectors, reference):
+        if other != own and _equals(partial(request_of, _with_rounding(arguments, other)), vectors, reference):
             values = counted(sum(one.size for one in reference.values()), "value")
             return [f"with --rounding {other}, 0 of {values} differ: the stored outputs have that contract, the code has {own}"]
     return []
 
 
-def _equals(request: Callable[..., CompileRequest], other: str, vectors: Vectors, reference: Vectors) -> bool:
+def _with_rounding(arguments: argparse.Namespace, rounding: str) -> argparse.Namespace:
+    return argparse.Namespace(**vars(arguments) | {"rounding": rounding})
+
+
+def _equals(request: Callable[[], CompileRequest], vectors: Vectors, reference: Vectors) -> bool:
     try:
-        outputs = run_as_kernels(build_program(request(rounding=other)), vectors)
+        outputs = run_as_kernels(build_program(request()), vectors)
     except AidgeError:
         return False  # the model has no meaning under this contract
     return all(numpy.array_equal(outputs[name], values) for name, values in reference.items())

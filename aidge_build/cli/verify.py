@@ -7,7 +7,6 @@ import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy
@@ -212,9 +211,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     read = readable_names({layer.node.name: layer.symbol for layer in program.layers}, program.name)
     shown = {} if arguments.verbosity else read
     accuracy = _accuracy(outputs, source.arrays, arguments.label_array)
-    notes = list(_notes(arguments, program, source))
-    if source.reference is not None and not found.compared.equals:
-        notes += rounded_by(program, partial(_request, arguments), source.vectors, source.reference)
+    notes = _notes(arguments, program, source)
+    if source.reference and not found.compared.equals:
+        notes += (*rounded_by(arguments, _request, program, source.vectors, source.reference),)
     parts = [
         verdict(arguments, program, board.name, found.compared, accuracy, shown, notes),
         _counted(result, board),
@@ -274,11 +273,10 @@ def _require_unperturbed(arguments: argparse.Namespace, floats: Path | None) -> 
         raise AidgeError(f"{what} not fit perturbed vectors", where="--perturb", code="USAGE")
 
 
-def _request(arguments: argparse.Namespace, **others: str) -> CompileRequest:
+def _request(arguments: argparse.Namespace) -> CompileRequest:
     """Returns the request for the model with its options, or with the firmware's options if a firmware is read. --least-sqnr is
-    an option of --quantize; without --quantize it limits the comparison with --float, and is left out here. `others` are other
-    values of options."""
-    settled = argparse.Namespace(**vars(arguments) | others | ({} if arguments.quantize else {"least_sqnr": None}))
+    an option of --quantize; without --quantize it limits the comparison with --float, and is left out here."""
+    settled = argparse.Namespace(**vars(arguments) | ({} if arguments.quantize else {"least_sqnr": None}))
     name = name_of(settled)
     return load(with_options_in(arguments.elf, name, settled) if arguments.elf else settled, name)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the plug-in of QEMU sees of calls of the model and of faults (qemu_entries.h): its arguments, and its results in words."""
+"""Calls of the model and faults, as the plug-in of QEMU sees them (qemu_entries.h): its arguments, and its results in words."""
 
 from __future__ import annotations
 

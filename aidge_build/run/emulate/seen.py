@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Unicorn saw in a run that the board would not forgive, or that explains its numbers: `Seen`, and the depth of the stack.
+"""Facts about a run in Unicorn that the board would not forgive, or that explain its numbers: `Seen`, and the depth of the stack.
 
 Register: Armv7-M Architecture Reference Manual, B3.2.20 (CPACR).
 """

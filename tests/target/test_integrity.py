@@ -92,6 +92,7 @@ def found_flips(flash: Model, names: list[str], count: int, seed: int) -> int:
     return found
 
 
+@pytest.mark.requirement("G22")
 def test_each_of_10_000_flipped_bits_is_found_and_no_sound_constant_is_accused(tmp_path):
     flash = Model(tmp_path, "--integrity", "constants")
     names = [*flash.parts(), "net_integrity_digest"]
@@ -111,6 +112,7 @@ def test_slices_come_to_the_end_after_as_many_calls_as_there_are_bytes_and_find_
     assert [flash.verify(step) for _ in range(-(-size // step))][-1] == DAMAGED
 
 
+@pytest.mark.requirement("G23")
 def test_after_a_failed_check_nothing_computes_even_when_the_constant_is_right_again(tmp_path):
     flash = Model(tmp_path, "--integrity", "constants", "--max-step", "100000")
     assert flash.run() == OK
@@ -137,6 +139,7 @@ def test_a_flipped_bit_in_the_progress_of_the_check_is_no_silence(tmp_path):
             assert flash.verify() in (DAMAGED, OK), bit
 
 
+@pytest.mark.requirement("G23")
 @pytest.mark.parametrize("io", ["caller", "arena"])
 def test_a_canary_that_is_overwritten_before_or_during_a_call_makes_it_refuse(tmp_path, io):
     ram = Model(tmp_path, "--integrity", "canary", "--io", io)
@@ -166,6 +169,7 @@ def test_the_owner_of_an_arena_sees_the_word_behind_it_and_an_instance_begins_an
     assert run(second) == OK and run(first) == OVERWRITTEN
 
 
+@pytest.mark.requirement("G22")
 def test_bound_weights_are_checked_where_they_are_and_again_when_others_are_bound(tmp_path):
     flash = Model(tmp_path, "--integrity", "constants", "--update", "weights", "--lib", "ref")
     assert flash.verify() == WEIGHTS

@@ -159,6 +159,7 @@ def test_options_that_exclude_a_monitor_are_refused(words, reason, tmp_path):
     assert refused.exit_code == 2 and reason in refused.stderr and refused.stderr.count("\n") == 1, refused
 
 
+@pytest.mark.requirement("MONITOR")
 def test_without_samples_saturation_and_answers_are_counted_and_the_build_says_so(tmp_path):
     made = aidge_build("compile", DIGITS, "--out", tmp_path, "--cpu", "cortex-m4", "--monitor", "on")
     assert made.exit_code == 0 and "has counters of saturation only: add --monitor-samples F.npz" in made.stdout, made

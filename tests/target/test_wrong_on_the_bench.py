@@ -51,12 +51,14 @@ def against(elf: Path) -> tuple:
     return "--board", F4.board, "--io-data", elf.parent / "vectors.npz", "--reference", "y", "--against", elf
 
 
+@pytest.mark.requirement("RUN05")
 def test_inputs_of_another_scale_and_zero_point_are_named_with_both(folder):
     run = ran(link(F4, folder / "gen", "scale", MISTAKES["scale"]))
     assert run.exit_code == 1 and findings(run) == ["error RUN05"]
     assert "of 6 of 6 calls: quantized with a scale of about 0.00782 and a zero point of about 0; the model's are" in run.stdout
 
 
+@pytest.mark.requirement("RUN05")
 def test_inputs_with_axes_in_another_order_are_named_with_the_order(folder):
     run = ran(link(F4, folder / "gen", "order", MISTAKES["order"]))
     assert run.exit_code == 1 and findings(run) == ["error RUN05"]
@@ -71,6 +73,7 @@ def test_a_stale_header_is_named_by_the_explanation_of_the_failed_link(folder):
     assert "gen_other/gesture.h" in explained.stdout and "the first header is out of date" in explained.stdout
 
 
+@pytest.mark.requirement("DMA04")
 @pytest.mark.parametrize("flags", [(), ("-Os",)])
 def test_a_cache_that_hides_what_dma_wrote_is_named_with_the_array(folder, flags):
     generated = folder / "gen7" if (folder / "gen7").exists() else generate(folder, M7, into="gen7")
@@ -82,6 +85,7 @@ def test_a_cache_that_hides_what_dma_wrote_is_named_with_the_array(folder, flags
     assert [findings(checked(elf, "--dma-arrays", "frame", board=M7.board)) for elf in (right, without)] == [[], []]
 
 
+@pytest.mark.requirement("RUN04")
 def test_a_stack_that_is_too_small_is_named_with_the_path_and_its_fault_with_the_overflow(folder):
     elf = link(F4, folder / "gen", "stack", stack_bytes=96)
     check, run = checked(elf), ran(elf)
@@ -92,6 +96,7 @@ def test_a_stack_that_is_too_small_is_named_with_the_path_and_its_fault_with_the
     assert nearly.exit_code == 0 and "warning RUN04: the stack was used down to the last word of its 192 B" in nearly.stdout
 
 
+@pytest.mark.requirement("RUN03")
 def test_an_fpu_that_nobody_switches_on_is_named_with_its_user(folder):
     run = ran(link(F4, folder / "gen", "fpu", MISTAKES["fpu"]))
     assert run.exit_code == 1 and findings(run) == ["error RUN03"] and "main uses the FPU" in run.stdout
@@ -131,12 +136,14 @@ def test_weights_of_another_training_are_named_with_their_file(folder):
     assert accuracy.exit_code == 2 and "weights.elf: does not hold this model" in accuracy.stderr
 
 
+@pytest.mark.requirement("RUN01")
 def test_an_arena_that_is_not_aligned_is_named_with_the_call_and_its_code(folder):
     run = ran(link(F4, generate(folder, F4, "--arena", "caller", into="gen_arena"), "arena", "-DMISALIGNED"))
     assert run.exit_code == 1 and "error RUN01: gesture_run(0x2" in run.stdout
     assert "returned 1 in 6 of 6 calls: a pointer is null, misaligned or overlaps another buffer" in run.stdout
 
 
+@pytest.mark.requirement("RUN02")
 def test_two_callers_of_one_arena_are_named_before_they_meet_and_when_they_do(folder):
     elf = link(F4, folder / "gen", "callers", MISTAKES["callers"])
     check = checked(elf)
@@ -158,6 +165,7 @@ def test_qemu_sees_when_callers_meet_who_is_refused_and_where_a_fault_occurs(fol
     assert "with instructions of the FPU: is it on (CPACR)" in faulty.stderr
 
 
+@pytest.mark.requirement("RUN06")
 def test_a_clock_that_was_never_raised_is_named_with_the_time_that_it_costs(folder):
     run = ran(link(F4, folder / "gen", "clock", MISTAKES["clock"]))
     assert findings(run) == ["warning RUN06"]

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.boards import load_board
@@ -24,12 +25,12 @@ _HEAD = """<!-- SPDX-License-Identifier: MIT -->
 <!-- Written by `python -m tools.safety`: do not edit. -->
 # Structural coverage of generated C
 
-`python -m tools.safety coverage` measures ten models and writes this page. For each model it
+`python -m tools.safety coverage` measures the models of the zoo and two more, and writes this page. For each model it
 
 1. generates the C for this machine (portable kernels), and compiles `N.c` with `gcc --coverage -O0`;
-2. runs two sets of seeded vectors over the whole range of each input;
+2. runs two sets of vectors: samples of the zoo, and seeded ones over the whole range of each input;
 3. calls each function of the interface as it must not be called: null and misaligned pointers, buffers that overlap, calls out of
-   order, damaged weights. A call that is not refused ends the measurement.
+   order, damaged weights and memory. A call that is not refused ends the measurement.
 
 It fails if a way of a branch is neither taken nor explained. `tests/docs/test_safety.py` repeats all of this in CI.
 
@@ -63,7 +64,7 @@ def measured(folder: Path) -> list[Coverage]:
 def measured_on_core(network: Network, folder: Path) -> OnCore:
     """Measures a model on the emulated core."""
     program = program_of(network, BOARD, folder)
-    vectors = vectors_of(program.view, min(network.vectors, _MOST_EMULATED), SEEDS[0])
+    vectors = vectors_of(program.view, replace(network, vectors=min(network.vectors, _MOST_EMULATED)), SEEDS[0])
     return measure_on(program, load_board(BOARD), vectors, folder)
 
 
@@ -94,7 +95,7 @@ def _models(explained: Sequence[Explained]) -> Iterator[str]:
         model = f"{network.name} {code(' '.join(network.options))}".strip()
         executed = f"{one.coverage.executed:,} of {one.coverage.lines:,}"
         numbers = (
-            len(ways),
+            f"{len(ways):,}",
             f"{taken:,} ({taken / len(ways):.0%})",
             one.elsewhere,
             sum(one.reasons.values()),

@@ -21,13 +21,14 @@ from aidge_build.graph.view import GraphView
 from aidge_build.plan.program import Program
 from aidge_build.run.toolchain import find_host_compiler
 from aidge_build.run.verify.firmware import execute
-from aidge_build.run.verify.vectors import Vectors, random_vectors, stored_rows
+from aidge_build.run.verify.vectors import Vectors, model_inputs, random_vectors, read_npz, stored_rows
 from tools.safety.misuse import misuse
-from tools.safety.networks import ROOT, Network
+from tools.safety.networks import Network
 
 # A function is compiled once, and not once for each place that calls it.
 FLAGS = ("--coverage", "-O0", "-Dalways_inline=noinline")
 SEEDS = (1, 2)
+SAMPLES = 64  # of a file at most, for each seed
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def measure(network: Network, folder: Path) -> Coverage:
     if missing():
         raise MissingTool(f"this machine lacks {', '.join(missing())}", hint="apt-get install gcc", code="TOOLCHAIN")
     program = program_of(network, "host", folder)
-    first, second = (vectors_of(program.view, network.vectors, seed) for seed in SEEDS)
+    first, second = (vectors_of(program.view, network, seed) for seed in SEEDS)
     elf = execute(program, load_board("host"), first, folder, flags=FLAGS).elf
     counts = [_lines(program, folder)]
     (folder / "input.bin").write_bytes(b"".join(part for row in stored_rows(program.view, second) for part in row))
@@ -104,8 +105,8 @@ def _succeed(program: Path, folder: Path) -> None:
 def program_of(network: Network, board: str, folder: Path) -> Program:
     """Returns the model for a board; a file that is made for it is in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    if isinstance(network.source, str):
-        path = ROOT / network.source
+    if isinstance(network.source, Path):
+        path = network.source
     else:
         path = folder / f"{network.name}.onnx"
         path.write_bytes(network.source())
@@ -114,19 +115,26 @@ def program_of(network: Network, board: str, folder: Path) -> Program:
     )
 
 
-def vectors_of(view: GraphView, count: int, seed: int) -> Vectors:
-    """Returns seeded vectors over the whole range of integers and over magnitudes of floats from 2^-6 to 2^6, a tenth of the
-    elements NaN in every fourth; then all lowest, all highest and all zero values."""
-    drawn, made = random_vectors(view, count, seed), {}
+def vectors_of(view: GraphView, network: Network, seed: int) -> Vectors:
+    """Returns samples of the network's file, then seeded vectors (integers of the whole range, floats of magnitudes from 2^-6 to
+    2^6, a tenth of the elements NaN in every fourth), then all lowest, all highest and all zero values."""
+    count = network.vectors
+    drawn, made = random_vectors(view, count, seed), dict[str, list[numpy.ndarray]]()
     random = numpy.random.Generator(numpy.random.PCG64(seed))
     for name, values in drawn.items():
         ends = [values.min(), values.max(), values.dtype.type(0)]
         if values.dtype.kind == "f":
-            values *= numpy.exp2(random.integers(-6, 7, count)).reshape(-1, *[1] * (values.ndim - 1)).astype(values.dtype)
+            values[::2] *= numpy.exp2(random.integers(-6, 7, values[::2].shape)).astype(values.dtype)
+            values[1::2] *= 64
             values[::4][random.random(values[::4].shape) < 0.1] = numpy.nan
             ends = [values.dtype.type(value) for value in (-1000, 1000, 0)]
-        made[name] = numpy.concatenate([values, *(numpy.full((1, *values.shape[1:]), end) for end in ends)])
-    return made
+        made[name] = [values, *(numpy.full((1, *values.shape[1:]), end) for end in ends)]
+    if network.samples is not None:
+        samples = model_inputs(read_npz(network.samples), view)
+        half = len(next(iter(samples.values()))) // 2
+        first = half * (seed - 1)
+        made = {name: [samples[name][first : first + min(half, SAMPLES)], *parts] for name, parts in made.items()}
+    return {name: numpy.concatenate(parts) for name, parts in made.items()}
 
 
 def _refuse(program: Program, folder: Path) -> None:

@@ -13,59 +13,10 @@ from aidge_build.build.emit.overlaps import apart
 from aidge_build.build.emit.ports import Port, ports_of
 from aidge_build.plan.program import Program
 from aidge_build.run.verify.calling import Calling, calling_of
+from tools.safety.damage import damage_functions
 
 _WEIGHTS_ALIGNMENT = 8
 _TURNS = 100_000  # more than an inference has pieces
-_DAMAGED = """
-static uint8_t damaged[1 << 20] __attribute__((aligned(64)));
-static uint32_t crc_of(uint32_t crc, const uint8_t *data, uint32_t bytes)
-{
-    for (; bytes > 0u; bytes--) {
-        crc ^= *data++;
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc >> 1) ^ ((crc & 1u) != 0u ? 0xedb88320u : 0u);
-    }
-    return crc;
-}
-/* Gives a word of the head another value, with a check sum that fits. */
-static void seal(uint32_t word, uint32_t value)
-{
-    uint32_t *const head = (uint32_t *)damaged;
-    (void)memcpy(damaged, NAME_weights, NAME_weights_bytes);
-    head[word] = value;
-    head[17] = ~crc_of(crc_of(0xffffffffu, damaged, 68u), &damaged[72], NAME_weights_bytes - 72u);
-}
-static int refuses_damage(void)
-{
-    const uint32_t all = NAME_weights_bytes, *const head = (const uint32_t *)NAME_weights;
-    uint32_t place;
-    if (all > sizeof damaged)
-        return 0;
-    (void)memcpy(damaged, NAME_weights, all);
-    for (place = 0; place < all; place += place < 256u ? 1u : 997u) { /* each byte of the head, some of the others */
-        damaged[place] ^= 1u;
-        if (NAME_bind(SELF_damaged, all) == 0 || NAME_newer(damaged, damaged, all) != 0)
-            return 0;
-        damaged[place] ^= 1u;
-    }
-    for (place = 0; place < 19u; place++) {
-        if (place == 3u || (place > 7u && place < 16u) || place == 17u)
-            continue; /* the version, digests that only the tool reads, the check sum */
-        for (int way = 0; way < 3; way++) {
-            seal(place, way == 0 ? 0u : way == 1 ? head[place] + 1u : 0xffffffffu);
-            if (NAME_bind(SELF_damaged, all) == 0)
-                return 0;
-        }
-    }
-    seal(3u, head[3] + 1u); /* a newer version, which is bound from here on */
-    return NAME_newer(NAME_weights, damaged, all) == (const void *)damaged &&
-           NAME_newer(damaged, NAME_weights, all) == (const void *)damaged &&
-           NAME_newer(0, damaged, all) == (const void *)damaged && NAME_newer(0, 0, all) == 0 &&
-           NAME_newer(NAME_weights, 0, all) == (const void *)NAME_weights && NAME_newer(damaged + 1, 0, all) == 0 &&
-           NAME_bind(SELF_damaged, 8) != 0 && NAME_bind(SELF_damaged, all - 1u) != 0 && NAME_bind(SELF_damaged, all) == 0 &&
-           NAME_bind(SELF_NAME_weights, all) != 0;
-}
-"""
 
 
 def misuse(program: Program) -> str:
@@ -85,8 +36,9 @@ def _declarations(program: Program) -> Iterator[str]:
             yield f"static struct {{ uint8_t bytes[{size} + 64]; }} {memory} __attribute__((aligned(64)));"
     if calling.has_instance:
         yield f"static {name}_instance instance;"
-    if program.options.replaces_weights:
-        yield _DAMAGED.replace("NAME", name).replace("SELF_", "&instance, " if calling.has_instance else "")
+    if program.monitoring is not None:
+        yield f"static uint8_t seen[{name.upper()}_MONITOR_BYTES];"
+    yield from _damage(program, calling).values()
 
 
 @dataclass(frozen=True)
@@ -122,13 +74,15 @@ class _Calls:
         if self.program.options.replaces_weights and not self.calling.has_instance:
             yield from self._refused(call["run"], *([call["begin"]] if "begin" in call else []))
         yield from self._done(*self.calling.setup)
-        if self.program.options.replaces_weights:
-            yield from self._done("!refuses_damage()")
+        yield from self._done(*(f"!{function}()" for function in _damage(self.program, self.calling)))
         yield from self._refused(*self.wrong)
         yield from self._done(call["run"])
-        if "reset" in call:
-            yield f"    {call['reset']};"
-            yield from self._done(call["run"])
+        if "monitor" in call:
+            yield from self._done(call["monitor"])
+        for reset in ("reset", "monitor_reset"):
+            if reset in call:
+                yield f"    {call[reset]};"
+                yield from self._done(call["run"])
 
     def during(self) -> Iterator[str]:
         """Yields inferences in pieces: left at once, after one piece and after two, and one that ends; else nothing."""
@@ -160,6 +114,10 @@ class _Calls:
         return (f"    if ({each} != 0) return {min(next(self.numbers), 255)};" for each in calls)
 
 
+def _damage(program: Program, calling: Calling) -> dict[str, str]:
+    return damage_functions(program, "&instance" if calling.has_instance else "", calling.run)
+
+
 def _called(*calls: str) -> Iterator[str]:
     return (f"    (void){each};" for each in calls)
 
@@ -189,6 +147,7 @@ def _arguments(program: Program, calling: Calling, ports: tuple[Port, ...]) -> d
         "arena": "arena.bytes" if calling.arena_bytes else "0",
         "state": "state.bytes",
         "count": "1",
+        "out": "seen",
         "weights": weights,
         "bytes": f"{weights}_bytes",
         "first": weights,
@@ -225,7 +184,7 @@ def _wrong(program: Program, function: Function, name: str, right: str, ports: t
     if name == "count":
         yield from ("-1", "0x7fffffff")
     elif name == "bytes":
-        yield from ("0", "8")
+        yield from ("0", "8") if "weights" in function.arguments else ()
     elif right != "0":  # an arena of no bytes may be null
         yield "0"
         if _alignment(program, function, name, ports) > 1:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The ten models with measured coverage: each has another kind of layers, or another interface. The list is all that a new model
-changes."""
+"""The models with measured coverage: the zoo, each model with other options, and models with layers and interfaces that the zoo
+lacks. This list is all that a new model changes."""
 
 from __future__ import annotations
 
@@ -8,27 +8,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from aidge_build.base.zoo import entry, names
+
 ROOT = Path(__file__).resolve().parents[2]
+# Options of models of the zoo, so that each interface of generated code is measured once.
+_OPTIONS = {
+    "anomaly": ("--arena", "caller"),
+    "digits": ("--max-step", "50000"),
+    "gas": ("--integrity", "on"),
+    "gesture": ("--record", "2"),
+    "keyword": ("--update", "weights"),
+    "svm": ("--monitor", "on"),
+}
+_VECTORS = {"forest": 40000, "gas": 400, "svm": 400}  # other models take longer for a vector
 
 
 @dataclass(frozen=True)
 class Network:
-    """A model by its file, or by a function that makes its bytes, and the options of its build. `has` says what it adds."""
+    """A model by its file, or by a function that makes its bytes, and the options of its build; `has` says what it adds. It runs
+    so many seeded vectors, after the `samples` of a file."""
 
     name: str
     has: str
-    source: str | Callable[[], bytes]
+    source: Path | Callable[[], bytes]
     options: tuple[str, ...] = ()
     vectors: int = 24
+    samples: Path | None = None
 
 
-def _pipeline(name: str) -> Callable[[], bytes]:
-    def stored_model() -> bytes:
-        from tests.classic.pipelines import stored
-
-        return stored()[name][0]
-
-    return stored_model
+def _of_zoo(name: str) -> Network:
+    found = entry(name)
+    return Network(name, found.card["title"], found.model, _OPTIONS.get(name, ()), _VECTORS.get(name, 24), found.samples)
 
 
 def _packed() -> bytes:
@@ -38,18 +48,7 @@ def _packed() -> bytes:
 
 
 NETWORKS = (
-    Network("digits", "int8 convolutions, a fully connected layer", "examples/digits/digits.onnx"),
-    Network("keyword", "audio front end, streaming state, decision", "examples/keyword/keyword.onnx"),
-    Network("anomaly", "an autoencoder", "examples/anomaly/anomaly.onnx", ("--arena", "caller")),
-    Network("stripes", "input by rows", "examples/camera_rows/stripes.onnx", ("--input", "rows")),
-    Network("steps", "an inference in steps", "examples/digits/digits.onnx", ("--max-step", "50000")),
-    Network("update", "weights that are replaced", "examples/update/retrained.onnx", ("--update", "weights")),
-    Network(
-        "forest", "a random forest with missing values", _pipeline("random forest, labels are words, SimpleImputer"), vectors=4000
-    ),
-    Network(
-        "svm", "a support vector machine with probabilities", _pipeline("SVC, rbf, probabilities, labels are words"), vectors=400
-    ),
+    *map(_of_zoo, names()),
+    Network("stripes", "an image by rows", ROOT / "examples" / "camera_rows" / "stripes.onnx", ("--input", "rows")),
     Network("packed", "weights of 1 to 4 bits, a recurrent layer", _packed),
-    Network("boosting", "boosted trees, floats", _pipeline("XGBoost, missing values"), vectors=4000),
 )

@@ -20,6 +20,7 @@ from aidge_build.build.compile import build_program, import_model
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
 from aidge_build.build.option_values import bindings
 from aidge_build.build.request import CompileRequest
+from aidge_build.cli.accuracy_flips import add_flip_arguments, flipped
 from aidge_build.cli.block import Block, block_of, outputs_with
 from aidge_build.cli.field import add_field_arguments, judge_field, refuse_field_options
 from aidge_build.cli.firmware_options import other_options, with_options_of
@@ -59,12 +60,12 @@ COMMON = (
     "labels",
     "float",
     "samples",
-    "calibration",
     "min-top1",
     "max-loss",
     "elf",
     "block",
     "field",
+    "flips",
     "out",
     "board",
     "optimize",
@@ -84,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="further compiler flag, e.g. --flag=-O3 (repeat; default: the board's)",
     )
     add_field_arguments(parser)
+    add_flip_arguments(parser)
     parser.add_argument(
         "--out",
         type=Path,
@@ -96,6 +98,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.field:
         return judge_field(arguments)
     refuse_field_options(arguments)
+    if arguments.flips is not None:
+        return flipped(arguments)
     limits = {name: value for name in LIMITS if (value := getattr(arguments, name.replace("-", "_"))) is not None}
     block = _block(arguments)
     request, other = (block.request, ("", "")) if block else _request(arguments)

@@ -149,7 +149,7 @@ def first_samples(samples: LabelledSet, count: int | None) -> LabelledSet:
 
 def stage(name: str, where: str, view: GraphView, vectors: Vectors, outputs: Vectors) -> Stage:
     """A stage with the real values of its inputs and outputs; AidgeError for an output that is NaN: no figure is true of it."""
-    found = _real(view, outputs)
+    found = real_values(view, outputs)
     for output, values in found.items():
         bad = numpy.isnan(values).any(axis=1)
         if bad.any():
@@ -160,7 +160,7 @@ def stage(name: str, where: str, view: GraphView, vectors: Vectors, outputs: Vec
                 hint="repair the model, or leave such samples out",
                 code="VECTORS",
             )
-    return Stage(name, where, outputs, found, _real(view, vectors))
+    return Stage(name, where, outputs, found, real_values(view, vectors))
 
 
 def deviations(outputs: Vectors, reference: Vectors) -> dict[str, float]:
@@ -181,7 +181,7 @@ def renamed(outputs: Vectors, names: Sequence[str]) -> Vectors:
     return outputs if set(outputs) == set(names) else dict(zip(names, outputs.values()))
 
 
-def _real(view: GraphView, tensors: Vectors) -> Vectors:
+def real_values(view: GraphView, tensors: Vectors) -> Vectors:
     """Returns real values [sample, element]; integers without a quantization mean themselves."""
     found = {}
     for name, values in tensors.items():

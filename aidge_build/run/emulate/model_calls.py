@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,11 +48,52 @@ def call_claimed(
     AidgeError (RUN) for a board on which no function can be called and for a program without such a function, (USAGE) for a model
     that cannot be called; CheckFailed when it leaves the board's memories, faults, or returns another number than 0.
     """
+    with calling(elf, board, claim, block) as caller:
+        return [caller.run(sample) for sample in samples]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A model in a linked program that waits for calls. `places` are the addresses of its inputs and outputs, `given` the
+    arguments of N_run."""
+
+    machine: Machine
+    program: Program
+    calls: ClaimedCall
+    places: Sequence[int]
+    given: Sequence[int]
+    counted: Callable[[], int]
+
+    def run(self, sample: Sequence[bytes]) -> Called:
+        """Calls N_run with the stored bytes of the inputs."""
+        machine, program = self.machine, self.program
+        for address, data in zip(self.places, sample):
+            machine.write(address, data)
+        before = self.counted()
+        status = machine.call(program.run_address, self.given, program.main_address)
+        _require_done(status, Path(program.image.path), program.run_symbol)
+        outputs = zip(self.places[len(self.calls.inputs) :], self.calls.outputs)
+        return Called(tuple(machine.read(address, one.size_bytes) for address, one in outputs), self.counted() - before)
+
+    def call(self, name: str, *words: int) -> int:
+        """Calls another function of the program, and returns its result."""
+        return self.machine.call(_address(self.program, name), words, self.program.main_address)
+
+    def write(self, symbol: str, first: int, data: bytes) -> None:
+        """Puts bytes into a variable or constant, from its byte `first` on."""
+        self.machine.write(_address(self.program, symbol) + first, data)
+
+
+@contextlib.contextmanager
+def calling(
+    elf: Path, board: Board, claim: Claim, block: bytes | None = None, limit: int = INSTRUCTION_LIMIT
+) -> Iterator[Caller]:
+    """The model of a linked program, ready for calls of at most `limit` instructions together; otherwise as `call_claimed`."""
     calls = require_callable(claim, elf)
     inputs, outputs = calls.inputs, calls.outputs
     run_symbol = f"{claim.model}_run"
     opened = _in_qemu if calls_in_qemu(board) else _at_main
-    with opened(elf, board, run_symbol) as (machine, program):
+    with opened(elf, board, run_symbol, limit) as (machine, program):
         counter = machine.counter()
         sizes = [one.size_bytes for one in (*inputs, *outputs) if not one.symbol]
         *given, place = _own_memory(machine, board, [*sizes, len(block or b"")])
@@ -68,15 +109,7 @@ def call_claimed(
                 machine.write(place, block)
                 size = len(block)
             _bind(machine, program, claim, (place, size))
-        found = []
-        for sample in samples:
-            for address, data in zip(places, sample):
-                machine.write(address, data)
-            before = counter.total
-            _require_done(machine.call(program.run_address, given, program.main_address), elf, run_symbol)
-            read = tuple(machine.read(address, one.size_bytes) for address, one in zip(places[len(inputs) :], outputs))
-            found.append(Called(read, counter.total - before))
-        return found
+        yield Caller(machine, program, calls, places, given, lambda: counter.total)
 
 
 def require_callable(claim: Claim, elf: Path) -> ClaimedCall:
@@ -115,13 +148,13 @@ def _bind(machine: Machine, program: Program, claim: Claim, weights: tuple[int, 
 
 
 @contextlib.contextmanager
-def _at_main(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine, Program]]:
+def _at_main(elf: Path, board: Board, run_symbol: str, limit: int) -> Iterator[tuple[Machine, Program]]:
     """The program after its start-up code: the next instruction is the first one of main."""
     require_calls(board)
     from aidge_build.run.emulate.unicorn_machine import Machine
 
     with tempfile.TemporaryDirectory() as folder:
-        program = _program(elf, board, Path(folder), run_symbol)
+        program = _program(elf, board, Path(folder), run_symbol, limit)
         _address(program, "main")
         machine = Machine(program)
         try:
@@ -133,9 +166,9 @@ def _at_main(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine
 
 
 @contextlib.contextmanager
-def _in_qemu(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine, Program]]:
+def _in_qemu(elf: Path, board: Board, run_symbol: str, limit: int) -> Iterator[tuple[Machine, Program]]:
     """The program as it is linked: what start-up code would copy is in its place."""
-    program = _program(elf, board, elf.parent, run_symbol)
+    program = _program(elf, board, elf.parent, run_symbol, limit)
     machine = CalledInQemu(program)
     try:
         yield machine, program
@@ -143,8 +176,8 @@ def _in_qemu(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine
         machine.release()
 
 
-def _program(elf: Path, board: Board, folder: Path, run_symbol: str) -> Program:
-    program = Program(read_image(elf), board, folder, (elf.stem,), False, run_symbol, (), INSTRUCTION_LIMIT)
+def _program(elf: Path, board: Board, folder: Path, run_symbol: str, limit: int) -> Program:
+    program = Program(read_image(elf), board, folder, (elf.stem,), False, run_symbol, (), limit)
     _address(program, run_symbol)
     return program
 

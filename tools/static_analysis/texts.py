@@ -78,6 +78,7 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
 OPTIONS = (
     ("digits", "digits/digits.onnx", "--integrity", "on", "--arena", "caller"),
     ("keyword", "keyword/keyword.onnx", "--integrity", "on", "--update", "weights"),
+    ("digits", "digits/digits.onnx", "--monitor", "on", "--monitor-samples", str(ROOT / "examples/digits/test_images.npz")),
 )
 # All but the first numbers of arrays: the tools take minutes for megabytes of them.
 _LONG = re.compile(r"\b(\w+)\[\d+\] = \{\n(    [-\d., exfu]+)\n(?:    [-\d., exfu]+\n)+\};")

@@ -207,7 +207,7 @@ def _input(program: Program, number: int, one: MonitoredInput, monitoring: Monit
         _beyond(one),
         sums.c_type if seen else "",
         sums.name if seen else "",
-        _negative_in_parentheses(_literals([seen.center], sums)[0]) if seen else "",
+        _negative_in_parentheses(_literals([seen.center], sums)[0]) if seen and seen.center else "",
         tuple(tuple(_literals(edges, sums)) for edges in seen.edges) if seen else (),
         tuple(histogram.first for histogram in histograms),
     )

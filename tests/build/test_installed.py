@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.base.installed import board_folder, cmake_folder, kernel_folder, scons_toolpath
+from aidge_build.base.installed import board_folder, cmake_folder, kernel_folder, scons_toolpath, zoo_folder
+from aidge_build.base.zoo import names as zoo_names
 from aidge_build.boards import list_boards
 from tests.build.checkout import ROOT, copy_of_checkout
 from tests.command import aidge_build
@@ -98,6 +99,7 @@ def test_the_wheel_holds_every_data_file_of_the_checkout(installed):
         (board_folder(), "boards"),
         (Path(scons_toolpath()), "site_scons/site_tools"),
         (ROOT / "docs", "docs"),
+        *((zoo_folder().parent / name, f"examples/{name}") for name in ("zoo", "digits", "anomaly", "keyword")),
     ):
         tracked = (
             subprocess.run(["git", "ls-files", "-z", "."], cwd=folder, capture_output=True, check=True)
@@ -157,6 +159,7 @@ def test_the_same_files_make_the_same_wheel_and_archive_whenever_they_were_writt
 def test_firmware_is_generated_linked_proved_and_run_far_from_the_checkout(venv, installed, tmp_path):
     assert Path(run_there(venv, tmp_path, "aidge-build", "cmake-dir").strip()).is_relative_to(installed)
     assert len(run_there(venv, tmp_path, "aidge-build", "boards").splitlines()) == len(list_boards(()))
+    assert len(run_there(venv, tmp_path, "aidge-build", "list", "zoo").splitlines()) == len(zoo_names()) + 1
     run_there(venv, tmp_path, "aidge-build", "new", "demo", "--board", "stm32f7")
     printed = run_there(venv, tmp_path / "demo", "python", "-m", "SCons", "-Q", "run")
     assert "output: -12 9 -35" in printed and "CHECK" in printed.upper()

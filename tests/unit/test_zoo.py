@@ -11,6 +11,7 @@ import pytest
 
 from aidge_build.base.zoo import entry, names, of_model, resolved
 from tests.command import aidge_build
+from tools.zoo import page
 
 LARGEST_BYTES = 300_000
 
@@ -47,3 +48,15 @@ def test_the_list_has_a_line_for_each_and_says_which_data_are_simulated():
     assert [line.split()[0] for line in lines[:-1]] == [f"zoo:{name}" for name in names()]
     assert all(("simulated data" in line) == entry(name).card["simulated"] for name, line in zip(names(), lines))
     assert "licence" in (card := aidge_build("list", "zoo", names()[0]).stdout) and entry(names()[0]).card["data"] in card
+
+
+def test_the_page_shows_the_cards_and_every_model_on_every_board():
+    text = page.PAGE.read_text(encoding="utf-8")
+    again = "`python -m tools.zoo --page` writes it"
+    assert page.with_tables(text, {"models": page.models(), "cards": page.cards()}) == text, again
+    for figure in page.FIGURES:
+        table = text.partition(f"<!-- {figure}: begin")[2].partition("<!--")[0]
+        rows = [row.split(" | ") for row in table.splitlines() if row.startswith("| ")]
+        assert rows[0][2:] == [*names()[:-1], f"{names()[-1]} |"] and [row[0] for row in rows[1:]] == [
+            f"| {name}" for name in page.BOARDS
+        ]

@@ -2,8 +2,8 @@
 """Networks of the zoo, trained by `aidge_build.training` to the same bytes on every machine.
 
 CPUs add the terms of a sum in different orders, and training amplifies the last bits. Three things keep them out of the file:
-data are multiples of a sensor's step; training computes in float64; parameters are rounded to multiples of 2^-14 after each
-epoch, so that no difference reaches the next one. A value so near to the middle of two multiples that another CPU rounds it
+data are multiples of a sensor's step; sums are float64, and each step stores its parameters in float32; after each epoch
+parameters are rounded to multiples of 2^-14. A sum so near to the middle of two float32 numbers that another CPU rounds it
 otherwise is possible, and was not seen: docs/zoo.md has the measurement.
 """
 

@@ -22,11 +22,11 @@ BOARDS = {
     "stm32u575": "M33",
     "rp2350": "M33",
     "stm32n657": "M55",
-    "mps3-an547": "M55",
     "esp32c3": "RV32IMC",
+    "ch32v307": "RV32IMAFC",
     "rp2350-riscv": "Hazard3",
 }
-FIGURES = ("ram_bytes", "flash_bytes", "milliseconds")
+FIGURES = ("ram_bytes", "flash_bytes", "instructions", "milliseconds")
 
 
 def write_page() -> None:
@@ -114,13 +114,13 @@ def board_table(points: Sequence[dict], figure: str) -> list[str]:
     """A row for each board, a column for each model."""
     found = {(point["board"], point["model"]): point for point in points}
     stems = {name: entry(name).model.stem for name in names()}
-    show: Callable[[dict], str] = _milliseconds if figure == "milliseconds" else lambda point: _bytes(point, figure)
+    show: Callable[[dict], str] = _milliseconds if figure == "milliseconds" else lambda point: _whole(point, figure)
     rows = [("board", "core", *stems)]
     rows += [(board, core, *(show(found[board, stem]) for stem in stems.values())) for board, core in BOARDS.items()]
     return table(rows, numbers=range(2, 2 + len(stems)))
 
 
-def _bytes(point: dict, figure: str) -> str:
+def _whole(point: dict, figure: str) -> str:
     return f"{point[figure]:,}" if point["state"] == "fits" else point["state"]
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from aidge_build.base.zoo import entry, names, of_model, resolved
 from tests.command import aidge_build
-from tools.zoo import page
+from tools.zoo import forest, page
+from tools.zoo.__main__ import check
 
 LARGEST_BYTES = 300_000
 
@@ -48,6 +49,12 @@ def test_the_list_has_a_line_for_each_and_says_which_data_are_simulated():
     assert [line.split()[0] for line in lines[:-1]] == [f"zoo:{name}" for name in names()]
     assert all(("simulated data" in line) == entry(name).card["simulated"] for name, line in zip(names(), lines))
     assert "licence" in (card := aidge_build("list", "zoo", names()[0]).stdout) and entry(names()[0]).card["data"] in card
+
+
+def test_training_again_gives_the_digest_of_the_card_and_fewer_trees_another(monkeypatch, capsys):
+    assert check("forest") and "as its card and its file" in capsys.readouterr().out
+    monkeypatch.setattr(forest, "TREES", 1)
+    assert not check("forest") and "differs" in capsys.readouterr().out
 
 
 def test_the_page_shows_the_cards_and_every_model_on_every_board():

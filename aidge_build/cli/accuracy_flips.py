@@ -21,10 +21,11 @@ from aidge_build.measure.accuracy.flips.emulated import EmulatedModel
 from aidge_build.measure.accuracy.flips.native import NativeModel
 from aidge_build.measure.accuracy.flips.native import Outcome as FlipOutcome
 from aidge_build.measure.accuracy.flips.tally import Judge, Tally, lines_of, tables_of
-from aidge_build.measure.accuracy.labelled import LabelledSet, fed, labelled_set, samples_of
+from aidge_build.measure.accuracy.labelled import LabelledSet, labelled_set, samples_of
 from aidge_build.measure.accuracy.stages import first_samples, real_values
 from aidge_build.measure.accuracy.task import task_of
 from aidge_build.plan.program import Program
+from aidge_build.prepare.input_samples import fed
 from aidge_build.run.emulate.model_calls import has_calls
 from aidge_build.run.verify.vectors import Vectors, read_npz, stored_rows
 
@@ -137,8 +138,8 @@ def _on_board(
     rows, drawn = stored_rows(host.view, _vectors(host, few)), constants.drawn(count, arguments.seed)
     (folder / "again").mkdir()
     native = NativeModel(host, constants, rows, folder / "again").outcomes(drawn)
-    emulated = _outcomes(EmulatedModel(host, board, constants, rows, folder / "same", arguments.flag), drawn)
-    differing = sum(one != other for one, other in zip(native, emulated, strict=True))
+    same = _outcomes(EmulatedModel(host, board, constants, rows, folder / "same", arguments.flag), drawn)
+    differing = sum(one != other for one, other in zip(native, same, strict=True))
     said = [f"the same C in the emulator of {board.name}: {count - differing:,} of {count:,} flips give the bits of this machine"]
     program = _program(arguments)
     own, vectors = constants_of(program), _vectors(program, few)

@@ -77,6 +77,23 @@ EXAMPLES = (
     ("check app.elf --board stm32f7 --sarif check.sarif", "for GitHub's code scanning, and for editors"),
 )
 
+COMMON = (
+    "board",
+    "region",
+    "map",
+    "plan",
+    "shares",
+    "weights-in",
+    "dma-arrays",
+    "objects",
+    "max-stack",
+    "max-flash",
+    "task-stacks",
+    "quiet",
+    "out",
+    "sarif",
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("elf", type=Path, nargs="?", metavar="ELF", help="linked program")

@@ -62,6 +62,7 @@ HINTS = {
     "SCHEMA": _CHECKED,
     "STATE": "use --state OUTPUT=INPUT with the same dims and type (docs/c-api.md)",
     "SEMIHOSTING": "link the program with --specs=rdimon.specs, or for another board",
+    "SERIAL": "docs/howto-serial.md lists the requirements on the firmware and on the line",
     "SPEC": "docs/kit.md describes specs",
     "TEMPLATE": "docs/export-api.md lists the names that a template gets",
     "TENSOR": _CHECKED,

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Lines from a serial device of this machine, or from a file with the bytes of such a device."""
+"""Lines from a serial device of this machine, or from a file with the bytes of such a device; and bytes in both directions."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import select
+import socket
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from typing import IO
 
@@ -14,6 +18,73 @@ from aidge_build.base.errors import AidgeError
 
 BAUD = 115200
 _CHUNK, _LONGEST_LINE = 256, 1 << 16
+_MOST_READ = 1 << 14
+_SOCKET = re.compile(r"socket://(?P<host>[\w.-]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{1,5})", re.ASCII)
+_CONNECT_SECONDS = 5.0
+
+
+class Port:
+    """Bytes to and from a device; `where` names it in errors."""
+
+    def __init__(self, descriptor: int, where: str):
+        self._descriptor, self.where = descriptor, where
+
+    def read(self, seconds: float) -> bytes:
+        """Returns the bytes that have come, as soon as there is one; b"" where none comes in this time."""
+        if not select.select([self._descriptor], [], [], max(0.0, seconds))[0]:
+            return b""
+        try:
+            data = os.read(self._descriptor, _MOST_READ)
+        except OSError as error:  # the board was unplugged
+            raise self._broken(error) from None
+        if not data:
+            raise AidgeError("the other end has closed the line", where=self.where, code="SERIAL")
+        return data
+
+    def write(self, data: bytes, seconds: float) -> None:
+        """Sends bytes; AidgeError (SERIAL) where they do not leave in this time."""
+        end = time.monotonic() + seconds
+        while data:
+            if not select.select([], [self._descriptor], [], max(0.0, end - time.monotonic()))[1]:
+                what = f"{len(data):,} B cannot be sent within {seconds:g} s"
+                raise AidgeError(what, where=self.where, code="SERIAL", hint="is the board connected, and flow control off?")
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise self._broken(error) from None
+
+    def _broken(self, error: OSError) -> AidgeError:
+        return AidgeError(f"the line broke off ({error.strerror})", where=self.where, code="SERIAL")
+
+
+@contextlib.contextmanager
+def opened_port(name: str, baud: int = BAUD) -> Iterator[Port]:
+    """A serial device in raw mode with 8 data bits and no parity, a pseudo-terminal, or `socket://host:port`."""
+    address = _SOCKET.fullmatch(name)
+    if address:
+        try:
+            stream = socket.create_connection((address["host"].strip("[]"), int(address["port"])), _CONNECT_SECONDS)
+        except (OSError, OverflowError) as error:
+            raise AidgeError(f"nothing answers there ({error})", where=name, code="SERIAL") from None
+        with stream:
+            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            stream.setblocking(False)
+            yield Port(stream.fileno(), name)
+        return
+    try:
+        descriptor = os.open(name, os.O_RDWR | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        hint = "your user may lack the group dialout" if isinstance(error, PermissionError) else "ls /dev/tty* lists the ports"
+        raise AidgeError(f"cannot be opened ({error.strerror})", where=name, code="SERIAL", hint=hint) from None
+    try:
+        if not os.isatty(descriptor):
+            raise AidgeError("is no serial device", where=name, code="SERIAL", hint="/dev/ttyACM0, or socket://localhost:4000")
+        _set_raw(descriptor, baud, name)
+        yield Port(descriptor, name)
+    finally:
+        os.close(descriptor)
 
 
 def received_lines(path: str | os.PathLike, baud: int = BAUD, seconds: float | None = None) -> Iterator[bytes]:

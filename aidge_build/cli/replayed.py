@@ -37,14 +37,14 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--name",
-        help="model in the firmware, for --replay, --elf and --against (default: the file's stem, or the only model)",
+        help="model in the firmware, for --replay, --serial, --elf and --against (default: the file's stem, or the only model)",
     )
     parser.add_argument(
         "--elf",
         type=Path,
         metavar="ELF",
-        help="linked firmware: --replay reads the record of its model, --probe calls it on the board, both with the options and "
-        "scales that it states (default: a program made for it, with the options of this command)",
+        help="linked firmware: --replay reads the record of its model, --probe and --serial call it on the board, with the "
+        "options and scales that it states (default: a program made for it, with the options of this command)",
     )
     parser.add_argument(
         "--dump-base", metavar="ADDRESS", help="address of the dump's first byte, for --elf (default: the record is looked for)"
@@ -70,11 +70,12 @@ def require_one_source(arguments: argparse.Namespace) -> None:
 
 def _require_options_of_vectors(arguments: argparse.Namespace) -> None:
     """Refuses the options of --replay, but for the program on a board."""
-    own = ("dump_base",) if arguments.probe is not None and arguments.elf is not None else ("name", "elf", "dump_base")
+    on_board = arguments.serial is not None or arguments.probe is not None and arguments.elf is not None
+    own = ("dump_base",) if on_board else ("name", "elf", "dump_base")
     given = next((name for name in own if getattr(arguments, name) is not None), None)
     if given == "elf":
         hint = "to call the model of a program in the emulator: --against ELF; on a real board: add --probe HOST:PORT"
-        raise AidgeError("works only with --replay or --probe", where="--elf", hint=hint, code="USAGE")
+        raise AidgeError("works only with --replay, --probe or --serial", where="--elf", hint=hint, code="USAGE")
     if given:
         raise needs_option(given, "--replay DUMP")
 
@@ -92,7 +93,8 @@ def name_of(arguments: argparse.Namespace) -> str:
     """The prefix of the generated symbols: the firmware's where one is read, because the digest depends on it. AidgeError where
     the firmware keeps no record for --replay."""
     if arguments.elf is None:
-        return arguments.name or (Path(arguments.model).stem if arguments.replay else NAME_TO_LOOK_AT)
+        of_firmware = arguments.replay or arguments.serial
+        return arguments.name or (Path(arguments.model).stem if of_firmware else NAME_TO_LOOK_AT)
     claim = claim_named(arguments.elf, arguments.name, arguments.model)
     if arguments.replay:
         _require_record(arguments.elf, claim)

@@ -73,13 +73,14 @@ FORMS = (
     Form(
         "explain-link", "explain", "--link", "explain a failed link: too little memory, other headers or flags, undefined names"
     ),
+    Form("serial-handler", "verify", "--serial-handler", "write the C file with which firmware answers verify --serial"),
     Form("gdb-script", "doctor", "--gdb-script", "print the file that makes gdb show and compare tensors (gdb -x FILE)"),
     Form("sbom", "report", "--sbom", "write a software bill of materials: models, generated code, kernels, licences, digests"),
     Form(
         "sensitivity",
         "accuracy",
         "--layers",
-        "find the layers that cost accuracy in int8, and the cheapest mixture of types that keeps it",
+        "find layers that cost accuracy in int8, and the cheapest mix of types that keeps it",
     ),
     Form("calibrate", "bench", "--calibrate", "count cycles on a board, next to the estimate, in a file to send in"),
     Form("boards", "list", "boards", "list boards, or write a board file from a CMSIS pack or a devicetree"),

@@ -244,7 +244,9 @@ def _failure(data: dict, against: str, has_reference: bool) -> str:
             f"FAILED: beyond {100 * ALLOWED:g} % of the largest value, or with another largest score: the bound for levels that "
             "follow from floats; no layer differs by itself"
         )
-    if not has_reference or data["first_difference"]:
+    if not has_reference and not data["first_difference"]:
+        return "FAILED: beyond the contract's tolerance, and no layer differs by itself. Next: docs/howto-wrong-result.md"
+    if data["first_difference"]:
         return "FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer"
     other = "onnx" if data["rounding"] == "double" else "tflite"
     return (

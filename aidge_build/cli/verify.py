@@ -36,6 +36,7 @@ from aidge_build.cli.replayed import (
     replayed,
     require_one_source,
 )
+from aidge_build.cli.serial import add_serial_arguments, serial_from
 from aidge_build.cli.steps import step_finding, step_lines
 from aidge_build.cli.verdict import Compared, compared_outputs, verdict
 from aidge_build.contract.reference.sequence import run_in_order
@@ -53,7 +54,6 @@ from aidge_build.prove.elf.findings import ERROR
 from aidge_build.prove.elf.planned_claims import with_planned
 from aidge_build.prove.longest import StepsBound
 from aidge_build.run.emulate import RunResult
-from aidge_build.run.probe.server import Probe
 from aidge_build.run.verify.firmware import Run, execute_as
 from aidge_build.run.verify.float_tolerance import are_near, makes_levels_of_floats
 from aidge_build.run.verify.layer_values import layer_values
@@ -66,6 +66,7 @@ EXAMPLES = (
     ("verify kws.onnx --board stm32f7 --io-data vectors.npz", "compiles, runs, compares the outputs"),
     ("verify kws.onnx --board mps2-an386 --layers", "every layer, with its instructions"),
     ("verify kws.onnx --board stm32f4 --io-data vectors.npz --probe :3333", "on the board, with its cycles"),
+    ("verify kws.onnx --board stm32f4 --io-data vectors.npz --serial /dev/ttyACM0", "your firmware, without a probe"),
     ("verify kws.onnx --board stm32f4 --io-data vectors.npz --against old.elf", "beside the firmware of before: values, bytes"),
     ("verify new.onnx --board stm32f4 --io-data vectors.npz --against app.elf --block new.bin", "new weights in that firmware"),
 )
@@ -74,11 +75,10 @@ COMMON = (
     "against",
     "layers",
     "reference",
-    "label-array",
-    "float",
     "replay",
     "elf",
     "probe",
+    "serial",
     "board",
     "cpu",
     "optimize",
@@ -97,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_replay_arguments(parser)
     add_against_arguments(parser)
     add_probe_arguments(parser)
+    add_serial_arguments(parser)
     parser.add_argument(
         "--reference", metavar="KEY", help="array of the NPZ file with the values to compare with (default: the numpy backend's)"
     )
@@ -195,6 +196,7 @@ class _Found:
 def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.against is not None:
         return run_against(arguments)
+    serial = serial_from(arguments)
     _settle_place(arguments)
     floats = _float_model(arguments)
     board = load_board(arguments.board, arguments.board_path)
@@ -206,7 +208,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.layer_values:
         write_files({arguments.layer_values: layer_values(program, source.vectors)})
     with tempfile.TemporaryDirectory() as temporary:
-        found = _found(arguments, program, board, probe, source, partners, Path(arguments.keep or temporary))
+        how = Run(flags=tuple(arguments.flag), probe=probe, serial=serial)
+        found = _found(arguments, program, board, how, source, partners, Path(arguments.keep or temporary))
     result, outputs = found.compared.execution.result, found.compared.execution.outputs
     read = readable_names({layer.node.name: layer.symbol for layer in program.layers}, program.name)
     shown = {} if arguments.verbosity else read
@@ -299,14 +302,14 @@ def _found(
     arguments: argparse.Namespace,
     program: Program,
     board: Board,
-    probe: Probe | None,
+    how: Run,
     source: _Source,
     partners: Beside | None,
     folder: Path,
 ) -> _Found:
     """Builds and runs the program in `folder`, and once more with a trace where layers are asked for or outputs differ."""
-    how = Run(flags=tuple(arguments.flag), states=source.replay.states if source.replay else (), probe=probe)
-    first = replace(how, estimates=True, elf=arguments.elf if probe else None)
+    how = replace(how, states=source.replay.states if source.replay else ())
+    first = replace(how, estimates=True, elf=arguments.elf if how.probe or how.serial else None)
     execution = execute_as(program, board, source.vectors, folder, first)
     compared, beside = compared_outputs(program, execution, source.wanted(program)), None
     if arguments.layers or not compared.equals or not source.is_near_meaning(program, execution.outputs):

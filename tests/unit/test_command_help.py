@@ -63,6 +63,7 @@ FORM_WORDS = {
     "completion": ("fish",),
     "cmake-dir": (),
     "gdb-script": (),
+    "serial-handler": ("{net}", "--out", "{out}"),
     "export": ("{net}", "--lib", "ref", "--out", "{out}/folder"),
     "plan": ("{net}", "--why"),
     "explain-link": ("--", "no-such-linker"),

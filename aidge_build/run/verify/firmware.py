@@ -28,6 +28,7 @@ from aidge_build.run.probe.server import Probe
 from aidge_build.run.toolchain import build_program
 from aidge_build.run.verify.calling import calling_of
 from aidge_build.run.verify.on_board import require_same_model, run_on_board
+from aidge_build.run.verify.over_serial import SerialLine, answered
 from aidge_build.run.verify.vectors import Vectors
 
 
@@ -51,7 +52,8 @@ class Run:
     state before each vector, if they differ from the state after the last one.
 
     `probe`: a board gives outputs, trace and stack. The program there is `elf`, or one that is made for the board. The emulator
-    gives the counts, if the board has one, in addition to the cycles that the board measures.
+    gives the counts, if the board has one, in addition to the cycles that the board measures. `serial`: a firmware that answers
+    on a serial line gives the outputs, the emulator the trace.
     """
 
     trace: bool = False
@@ -61,6 +63,7 @@ class Run:
     states: Sequence[bytes] = ()
     probe: Probe | None = None
     elf: Path | None = None
+    serial: SerialLine | None = None
 
 
 def execute(
@@ -81,6 +84,8 @@ def execute(
 def execute_as(program: Program, board: Board, vectors: Vectors, folder: Path, how: Run) -> Execution:
     """Generates, compiles, links and runs in `folder`, which keeps sources, ELF, input.bin and output.bin."""
     traced = replace(program, options=replace(program.options, trace=how.trace))
+    if how.serial is not None and not how.trace:
+        return _over_serial(program, board, vectors, folder, how, how.serial)
     if how.probe is None:
         return _emulated(traced, board, vectors, folder, how)
     if how.elf is not None:
@@ -133,6 +138,19 @@ def _on_board(
     (folder / "output.bin").write_bytes(found.outputs)
     (folder / "trace.bin").write_bytes(found.trace)
     return _execution(program, folder, len(rows), beside(found.result, emulated), elf, weights_bytes, how.trace)
+
+
+def _over_serial(program: Program, board: Board, vectors: Vectors, folder: Path, how: Run, serial: SerialLine) -> Execution:
+    if how.elf is not None:
+        require_same_model(program, how.elf)
+    rows = _stored(program, vectors)
+    outputs = answered(program, [b"".join(row) for row in rows], serial)
+    emulated = _emulated(program, board, vectors, folder, how) if board.emulator or board.is_host else None
+    elf = emulated.elf if emulated else _build(program, board, folder, how, _harness(program, False, attached=True))[0]
+    (folder / "output.bin").write_bytes(outputs)
+    nothing = RunResult(None, "", None, None, len(rows), (), None, "serial")
+    result = replace(emulated.result, stack_high_water_bytes=None) if emulated else nothing
+    return _execution(program, folder, len(rows), result, elf, emulated.weights_bytes if emulated else 0, False)
 
 
 def _stored(program: Program, vectors: Vectors) -> list[list[bytes]]:

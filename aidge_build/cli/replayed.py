@@ -43,8 +43,8 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
         "--elf",
         type=Path,
         metavar="ELF",
-        help="linked firmware: --replay reads the record of its model, --probe and --serial call it on the board, with the "
-        "options and scales that it states (default: a program made for it, with the options of this command)",
+        help="linked firmware, for the options and scales that it states: --replay reads the record of its model, --probe and "
+        "--serial call it on the board, --layer-values is for it in gdb (default: the options of this command)",
     )
     parser.add_argument(
         "--dump-base", metavar="ADDRESS", help="address of the dump's first byte, for --elf (default: the record is looked for)"
@@ -70,12 +70,12 @@ def require_one_source(arguments: argparse.Namespace) -> None:
 
 def _require_options_of_vectors(arguments: argparse.Namespace) -> None:
     """Refuses the options of --replay, but for the program on a board."""
-    on_board = arguments.serial is not None or arguments.probe is not None and arguments.elf is not None
-    own = ("dump_base",) if on_board else ("name", "elf", "dump_base")
+    reads_elf = arguments.serial or arguments.elf and (arguments.probe or arguments.layer_values)
+    own = ("dump_base",) if reads_elf else ("name", "elf", "dump_base")
     given = next((name for name in own if getattr(arguments, name) is not None), None)
     if given == "elf":
         hint = "to call the model of a program in the emulator: --against ELF; on a real board: add --probe HOST:PORT"
-        raise AidgeError("works only with --replay, --probe or --serial", where="--elf", hint=hint, code="USAGE")
+        raise AidgeError("works only with --replay, --probe, --serial or --layer-values", where="--elf", hint=hint, code="USAGE")
     if given:
         raise needs_option(given, "--replay DUMP")
 

@@ -11,7 +11,11 @@ _ORDERS = {"nc": "01", "ncw": "012", "nwc": "021", "nchw": "0123", "nhwc": "0231
 _ORDERS.update(chw="012", hwc="120", chwn="1230")
 _CODES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "bool": "B", "float16": "e", "float32": "f", "float64": "d"}
 _CODES.update({"u" + name: code.upper() for name, code in _CODES.items() if name.startswith("int")})
-_REGISTERS = (("arm", "r", 4), ("riscv", "a", 8))  # of the first arguments
+_REGISTERS = {  # of the first arguments
+    "arm": ["r0", "r1", "r2", "r3"],
+    "riscv": ["a%d" % number for number in range(8)],
+    "x86-64": ["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
+}
 
 _LONGEST_BEGIN, _STACK_WORDS = 64, 256  # bytes of code, words
 _STORE_OR_BRANCH = r"st|vst|s[bhwd]\b|fs|c\.s|b(?!i|f)|cb|j"
@@ -67,8 +71,8 @@ def _return_addresses():
 def _has_written_nothing(frame):
     """Whether a function is at its begin, or behind instructions that change only registers and the stack: at a breakpoint."""
     start, pc, of_stack = address_of(frame.name()), frame.pc(), {"sp"}
-    if not start <= pc < start + _LONGEST_BEGIN:
-        return False
+    if "86" in frame.architecture().name() or not start <= pc < start + _LONGEST_BEGIN:
+        return pc == start  # its stores have no names of their own
     passed = frame.architecture().disassemble(start, pc - 1) if pc > start else []
     for text in [each["asm"] for each in passed]:
         if re.match(_STORE_OR_BRANCH, text) and not of_stack.intersection(re.findall(r"\w+", text)):
@@ -157,7 +161,8 @@ class Model:
     """A plan, and the places of its arrays in the program; `seen` are the arguments of N_run at the last stop there."""
 
     def __init__(self, path):
-        self.path, self.seen, self._places, self.tensors = path, {}, {}, {}
+        self.path, self.seen, self.tensors = path, {}, {}
+        self.forget()
         try:
             with open(path) as file:
                 self.plan = json.load(file)
@@ -210,7 +215,7 @@ class Model:
 
     def forget(self):
         """Drops the addresses, which hold while the program is stopped."""
-        self._places = {}
+        self._places, self._writes = {}, {}
 
     def known(self, array):
         """Returns the address of a part of the arena, of the state, or of an argument; None where it is not known here."""
@@ -243,12 +248,14 @@ class Model:
         """Keeps the arguments of N_run while the program is at its first instruction."""
         self.forget()
         options, architecture = self.plan["options"], gdb.newest_frame().architecture().name()
-        prefix, count = next(((prefix, count) for name, prefix, count in _REGISTERS if name in architecture), ("", 0))
+        registers = next((names for name, names in _REGISTERS.items() if name in architecture), [])
         own = [] if options["arena"] == "static" else ["self" if self._has_instance() else "arena"]
         ports = self.plan["inputs"] + self.plan["outputs"] if options["io"] == "caller" else []
-        for number, name in enumerate(own + [port["symbol"] for port in ports] if count else []):
-            place = number_of("$sp") + _pointer_bytes() * (number - count)
-            self.seen[name] = _word(place) if number >= count else number_of("$%s%d" % (prefix, number))
+        names = own + [port["symbol"] for port in ports]
+        self.seen = {name: number_of("$" + register) for name, register in zip(names, registers)}
+        if "r0" in registers or "a0" in registers:  # the stack pointer is at the next arguments
+            places = [number_of("$sp") + _pointer_bytes() * number for number in range(len(names) - len(registers))]
+            self.seen.update(zip(names[len(registers) :], map(_word, places)))
 
     def _has_instance(self):
         return self.plan["state_bytes"] > 0 or self.is_in_pieces or self.plan["options"]["update"] != "none"
@@ -267,16 +274,17 @@ class Model:
         return [(name, start + offset, start + offset + size) for offset, size in pieces]
 
     def writes(self, number):
-        """Yields each thing that a layer writes: words for it, and its bytes."""
-        for tensor in (self.tensors[fields["name"]] for fields in self.layers[number]["outputs"]):
-            yield "'%s'" % tensor.name, self.spans(tensor.array, tensor.pieces)
-        arrays = {part["region"]: part["symbol"][len(self.name) + 1 :] for part in self.claim["arenas"]}
-        for buffer in self.plan["buffers"]:
-            if buffer["kind"] in ("scratch", "copy") and buffer["first"] <= number < buffer["last"]:
-                yield (
-                    buffer["name"],
-                    self.spans(arrays.get(buffer["region"], "arena"), [(buffer["offset_bytes"], buffer["size_bytes"])]),
-                )
+        """Returns each thing that a layer writes: words for it, and its bytes."""
+        if number not in self._writes:
+            outputs = [self.tensors[fields["name"]] for fields in self.layers[number]["outputs"]]
+            found = [("'%s'" % tensor.name, self.spans(tensor.array, tensor.pieces)) for tensor in outputs]
+            arrays = {part["region"]: part["symbol"][len(self.name) + 1 :] for part in self.claim["arenas"]}
+            for buffer in self.plan["buffers"]:
+                if buffer["kind"] in ("scratch", "copy") and buffer["first"] <= number < buffer["last"]:
+                    pieces = [(buffer["offset_bytes"], buffer["size_bytes"])]
+                    found.append((buffer["name"], self.spans(arrays.get(buffer["region"], "arena"), pieces)))
+            self._writes[number] = found
+        return self._writes[number]
 
     def calls(self):
         """Returns (address of the call, address behind it, number of the layer) for the calls of layers in N_run."""

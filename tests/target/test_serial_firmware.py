@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
+import json
 import os
 import random
 import re
@@ -22,6 +24,7 @@ import numpy
 import pytest
 
 from aidge_build.base.errors import AidgeError
+from aidge_build.base.npz import read_npz
 from aidge_build.base.serial_line import opened_port
 from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program as compiled
@@ -232,10 +235,13 @@ def test_the_verb_says_that_a_firmware_is_right_or_has_other_weights(tmp_path):
     words = ("--board", "mps2-an386", "--io-data", tmp_path / "v.npz", "--serial", f"socket://127.0.0.1:{port}", "--name", "net")
     with running(elf, f"tcp:127.0.0.1:{port},server=on,wait=off"):
         wait_for(port)
-        right = aidge_build("verify", tmp_path / "net0.onnx", *words, "--elf", elf)
+        right = aidge_build("verify", tmp_path / "net0.onnx", *words, "--elf", elf, "--layer-values", tmp_path / "values.npz")
         wrong = aidge_build("verify", tmp_path / "net1.onnx", *words)
     assert right.exit_code == 0
     assert right.stdout.startswith("net0.onnx on mps2-an386: 0 of 60 values differ from the numpy backend (largest difference 0)")
+    values = read_npz(tmp_path / "values.npz")  # for gdb
+    assert json.loads(values["aidge"].tobytes())["model_sha256"] == hashlib.sha256(small_model(0)).hexdigest()
+    assert values["y"].shape == (20, 1, 3) and values["x"].shape == (20, 1, 8) and len(values) == 4
     assert wrong.exit_code == 1 and re.search(r": \d\d of 60 values differ from the numpy backend", wrong.stdout)
     failed = "FAILED: beyond the contract's tolerance, and no layer differs by itself. Next: docs/howto-wrong-result.md"
     assert failed in wrong.stdout.splitlines()

@@ -269,6 +269,21 @@ def test_a_board_of_zephyr_that_is_no_cortex_m_names_its_core(zephyr, kind, word
     assert (firmware.folder / "build/snippets-SECTIONS.ld").exists() is has_note  # a script for a computer goes on where it ends
 
 
+@pytest.mark.parametrize(
+    "fpu, core, words",
+    [
+        ("n", "cortex-m55", "--cpu=cortex-m55+nomve"),
+        ("n", "cortex-m55+nomve.fp", "--cpu=cortex-m55+nomve"),
+        ("y", "cortex-m55", ""),
+    ],
+)
+def test_a_zephyr_application_without_the_fpu_has_no_vectors(zephyr, fpu, core, words):
+    """Zephyr 4 switches MVE on for a Cortex-M55, whatever CONFIG_FPU says, and gcc has none without a hard-float ABI."""
+    settings = f"set(CONFIG_ARM y)\nset(GCC_M_CPU {core})\nset(CONFIG_FPU {fpu})\nset(CONFIG_ARMV8_1_M_MVEI y)"
+    options = zephyr("zephyr_aidge_model(kws MODEL models/kws.onnx)\n", settings).read("build/aidge/kws/kws.options")
+    assert (words or "--cpu=cortex-m55\n--fpu=auto") + "\n" in options and options.count("--fpu") == (fpu == "y")
+
+
 def test_a_zephyr_application_without_a_model_is_not_checked(zephyr):
     firmware = zephyr("")
     firmware.write("main.c", "int main(void) { return 0; }\n")

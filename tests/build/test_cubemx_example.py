@@ -23,7 +23,7 @@ BUILT = "build"  # by somebody who tried the example
 FILES = [path for path in sorted(EXAMPLE.rglob("*")) if path.is_file() and path.relative_to(EXAMPLE).parts[0] != BUILT]
 GENERATED = [path for path in FILES if str(path.relative_to(EXAMPLE)) not in KEPT]
 BLOCK = re.compile(r"(/\* USER CODE BEGIN (\w+) \*/\n)(.*?)([ ]*/\* USER CODE END \2 \*/)", re.DOTALL)
-OF_THE_MODEL = re.compile(r"aidge|model|digits(?!\))|test_images|classify|send", re.IGNORECASE)
+OF_THE_MODEL = re.compile(r"aidge|model|digits|test_images|classify|send", re.IGNORECASE)
 # A project to which somebody added a peripheral.
 ADDED = (
     ("static void MX_USART2_UART_Init(void);\n", "static void MX_USART2_UART_Init(void);\nstatic void MX_DMA_Init(void);\n"),

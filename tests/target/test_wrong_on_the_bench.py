@@ -63,7 +63,7 @@ def test_inputs_with_axes_in_another_order_are_named_with_the_order(folder):
     run = ran(link(F4, folder / "gen", "order", MISTAKES["order"]))
     assert run.exit_code == 1 and findings(run) == ["error RUN05"]
     assert "like samples (correlation 1.00 instead of" in run.stdout
-    assert "if they are read as [1, 32, 1, 3]: the model reads [1, 3, 1, 32]" in run.stdout
+    assert "if they are read as [1, 32, 1, 3], the axes 0, 3, 2, 1 of the model's [1, 3, 1, 32]: write them in" in run.stdout
 
 
 def test_a_stale_header_is_named_by_the_explanation_of_the_failed_link(folder):

@@ -9,6 +9,7 @@ import pytest
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.run.verify.likeness import Passed, differences
 from tests.bench_firmware import gestures
+from tests.programs import ROOT
 
 SCALE, ZERO_POINT, CALLS = 0.0145, -37, 20
 WINDOWS = gestures(200, 7)[0]
@@ -37,7 +38,7 @@ def said(calls: numpy.ndarray, samples: numpy.ndarray = WINDOWS, **known) -> lis
         (WINDOWS[:CALLS].astype(numpy.int8), "only 4 different values, samples have 2"),
         (
             levels(WINDOWS[:CALLS]).transpose(0, 3, 2, 1).reshape(CALLS, 3, 1, 32),
-            "if they are read as [32, 1, 3]: the model reads",
+            "if they are read as [32, 1, 3], the axes 2, 1, 0 of the model's [3, 1, 32]",
         ),
         (levels(WINDOWS[:CALLS]) ^ numpy.int8(-128), "if the highest bit of each is inverted"),
         (
@@ -67,3 +68,15 @@ def test_real_values_of_another_unit_are_named_and_infinite_ones_are_like_no_sam
     assert of(WINDOWS[:CALLS]) == []
     assert "about 9.81 times a sample plus " in of(9.81 * WINDOWS[:CALLS])[0]
     assert "like no sample" in of(numpy.where(WINDOWS[:CALLS] > 0.5, numpy.inf, WINDOWS[:CALLS]))[0]
+
+
+def test_other_images_of_the_same_kind_are_left_alone_and_named_if_they_are_quantized_otherwise():
+    with numpy.load(ROOT / "examples" / "training" / "digits.npz") as digits:
+        known, seen = (digits[f"{name}_images"].reshape(-1, 1, 8, 8) / numpy.float32(16) for name in ("training", "test"))
+
+    def of(calls: numpy.ndarray) -> list[str]:
+        return differences(Passed("x", calls, levels(known[:300], 1 / 255, -128), per_tensor(1 / 255, -128)))
+
+    assert [of(levels(seen[at : at + 3], 1 / 255, -128)) for at in range(0, 120, 3)] == [[]] * 40
+    assert [of(levels(seen[at : at + 3], 1 / 127, 0))[0].find("scale of about 0.00") > 0 for at in range(0, 30, 3)] == [True] * 10
+    assert "the axes 0, 2, 1 of the model's [1, 8, 8]" in of(levels(seen[:9], 1 / 255, -128).swapaxes(2, 3))[0]

@@ -13,10 +13,12 @@ import numpy
 from aidge_build.base.naming import counted
 from aidge_build.graph.quantization import Quantization
 
-_SAME = 0.99  # correlation from which on an input is the sample itself, scaled and rounded
 _CLEARLY = 0.5  # another reading explains the inputs if it leaves at most half of the difference to a sample
-# The scale, and the zero point in standard deviations of the samples, may be off by so much: of a sample itself, of other inputs.
-_SCALE_OFF, _ZERO_POINT_OFF = (0.05, 0.3), (0.05, 0.5)
+_SCALE_OFF, _LEVELS_OFF = 0.05, 1.5  # of a sample itself: beyond this it was quantized otherwise
+_ROUNDING, _FLOATS = 0.35, 1e-3  # what is left of a sample itself: in levels for each rounding, of the deviation of floats
+# Of other inputs than samples: so much further from the samples that are most like them than any sample is.
+_RATIO_OFF, _MEAN_OFF = 1.25, 0.15  # the mean in standard deviations of all samples
+_NEIGHBOURS = 5
 _FEW_LEVELS = 0.05  # of the different values that samples have
 _MOST_SAMPLES, _MOST_AXES = 1000, 4
 
@@ -32,15 +34,33 @@ class Passed:
     quantization: Quantization | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """Samples [sample, element], the same without their mean and of length 1, and their correlations with each other."""
+
+    values: numpy.ndarray
+    units: numpy.ndarray
+    alike: numpy.ndarray  # [sample, sample], -1 for a sample with itself
+
+    @property
+    def usual(self) -> float:
+        """A correlation that nearly every sample exceeds with the sample most like it."""
+        return float(numpy.quantile(self.alike.max(1), 0.02)) - 0.1 if len(self.units) >= 3 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class _Match:
-    """The inputs, read in a way that `words` say ("": as the model reads them), beside the sample that is most like each of them:
-    the median of their correlations, and the input as `factor` times the sample plus `offset`."""
+    """Inputs [call, element], read in a way that `words` say ("": as the model reads them), and their correlations with samples
+    [call, sample]."""
 
     words: str
-    correlation: float
-    factor: float
-    offset: float
+    values: numpy.ndarray
+    likeness: numpy.ndarray
+
+    @property
+    def correlation(self) -> float:
+        """The median of the correlations with the sample that is most like each input."""
+        return float(numpy.median(self.likeness.max(1)))
 
 
 def differences(passed: Passed) -> list[str]:
@@ -67,61 +87,99 @@ def differences(passed: Passed) -> list[str]:
 def _explained(passed: Passed, calls: numpy.ndarray) -> Iterator[str]:
     """Yields how inputs differ that change, unless they are like samples."""
     samples = passed.samples[:_MOST_SAMPLES].reshape(min(len(passed.samples), _MOST_SAMPLES), -1).astype(numpy.float64)
-    levels, known = len(numpy.unique(calls)), len(numpy.unique(samples))
-    if levels < _FEW_LEVELS * known:
+    levels, known_levels = len(numpy.unique(calls)), len(numpy.unique(samples))
+    if levels < _FEW_LEVELS * known_levels:
         yield (
-            f"only {levels} different values, samples have {known}: real values must be divided by the scale before they are "
-            "rounded"
+            f"only {levels} different values, samples have {known_levels}: real values must be divided by the scale before they "
+            "are rounded"
         )
         return
-    units = _units(samples)
-    plain, *others = (_match(words, values, samples, units) for words, values in _readings(calls))
+    known = _known(samples)
+    plain, *others = (_match(words, values, known) for words, values in _readings(calls))
     best = max(others, key=lambda match: match.correlation, default=plain)
-    usual = _usual_likeness(units)
-    if best.correlation >= usual and 1 - best.correlation < _CLEARLY * (1 - plain.correlation):
+    if best.correlation >= known.usual and 1 - best.correlation < _CLEARLY * (1 - plain.correlation):
         yield f"like samples (correlation {best.correlation:.2f} instead of {plain.correlation:.2f}) {best.words}"
-    elif plain.correlation < usual:
+    elif plain.correlation < known.usual:
         yield (
             f"like no sample (correlation {plain.correlation:.2f}) in any order of axes or bytes: other data, another front end, "
             "or memory that something else writes"
         )
     else:
-        yield from _of_scale(passed.quantization, plain, float(samples.std()))
+        yield from _of_scale(passed.quantization, plain, known)
 
 
-def _of_scale(known: Quantization | None, match: _Match, deviation: float) -> Iterator[str]:
+def _of_scale(quantization: Quantization | None, match: _Match, known: _Known) -> Iterator[str]:
     """Yields the scale and zero point that the firmware used, where they are not the input's."""
-    kind = 0 if match.correlation >= _SAME else 1
-    scale, zero_point = (float(known.scale), int(known.zero_point)) if known else (1.0, 0)
-    used = scale / match.factor if match.factor > 0 else math.inf
-    moved = match.offset + (match.factor - 1) * zero_point
-    if abs(match.factor - 1) < _SCALE_OFF[kind] and abs(moved) < max(1.5 * bool(known), _ZERO_POINT_OFF[kind] * deviation):
+    found = _of_same(match, known, quantization is not None) or _of_others(match, known)
+    if found is None:
         return
-    if known:
-        yield (
-            f"quantized with a scale of about {used:.3g} and a zero point of about {round(zero_point + moved)}; the model's are "
-            f"{scale:.9g} and {zero_point}"
-        )
-    else:
-        yield f"about {match.factor:.3g} times a sample plus {match.offset:.3g}: not scaled as in training"
+    factor, offset = found
+    if quantization is None:
+        yield f"about {factor:.3g} times a sample plus {offset:.3g}: not scaled as in training"
+        return
+    scale, zero_point = float(quantization.scale), int(quantization.zero_point)
+    used = scale / factor if factor > 0 else math.inf
+    text = f"quantized with a scale of about {used:.3g} and a zero point of about {round(factor * zero_point + offset)}"
+    yield f"{text}; the model's are {scale:.9g} and {zero_point}"
 
 
-def _match(words: str, values: numpy.ndarray, samples: numpy.ndarray, units: numpy.ndarray) -> _Match:
+def _of_same(match: _Match, known: _Known, is_rounded: bool) -> tuple[float, float] | None:
+    """Returns the input as (factor, offset) of a sample, if it is one itself: nothing but rounding is left. (1, 0) has no
+    difference, and is for `_of_others` to judge."""
+    lines = [_line(call, known.values[at]) for call, at in zip(match.values, match.likeness.argmax(1), strict=True)]
+    limits = [_ROUNDING * (1 + abs(factor)) if is_rounded else _FLOATS * deviation for factor, _, _, deviation in lines]
+    same = [line for line, limit in zip(lines, limits, strict=True) if line[2] <= limit]
+    if 2 * len(same) <= len(lines):
+        return None
+    factor, offset, *_ = (float(number) for number in numpy.median(numpy.array(same), 0))
+    deviation = float(known.values.std())
+    is_right = abs(factor - 1) < _SCALE_OFF and abs(offset) < (_LEVELS_OFF if is_rounded else _SCALE_OFF * deviation)
+    return None if is_right else (factor, offset)
+
+
+def _of_others(match: _Match, known: _Known) -> tuple[float, float] | None:
+    """Returns (factor, offset) that inputs have beside the samples most like them, if no sample is so far from its own
+    neighbours; None if they are like samples."""
+    ratios, moves = _beside(match.values, match.likeness, known.values)
+    usual_ratios, usual_moves = _beside(known.values, known.alike, known.values)
+    factor, move = float(numpy.median(ratios)), float(numpy.median(moves))
+    slack = _MEAN_OFF * float(known.values.std())
+    is_usual = usual_ratios.min() / _RATIO_OFF <= factor <= usual_ratios.max() * _RATIO_OFF
+    if is_usual and usual_moves.min() - slack <= move <= usual_moves.max() + slack:
+        return None
+    nearest = match.likeness.argmax(1)
+    return factor, float(numpy.median(match.values.mean(1) - factor * known.values[nearest].mean(1)))
+
+
+def _beside(values: numpy.ndarray, likeness: numpy.ndarray, samples: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Returns the deviation of each row divided by the deviation of the samples most like it, and the distance of the means."""
+    nearest = numpy.argsort(-likeness, 1)[:, :_NEIGHBOURS]
+    deviations = numpy.maximum(numpy.median(samples.std(1)[nearest], 1), 1e-12)
+    return values.std(1) / deviations, values.mean(1) - numpy.median(samples.mean(1)[nearest], 1)
+
+
+def _known(samples: numpy.ndarray) -> _Known:
+    units = _units(samples)
+    alike = units @ units.T
+    numpy.fill_diagonal(alike, -1.0)
+    return _Known(samples, units, alike)
+
+
+def _match(words: str, values: numpy.ndarray, known: _Known) -> _Match:
     calls = values.reshape(len(values), -1).astype(numpy.float64)
-    likeness = _units(calls) @ units.T
-    lines = [_line(call, samples[at]) for call, at in zip(calls, likeness.argmax(1), strict=True)]
-    factor, offset = numpy.median(numpy.array(lines), 0)
-    return _Match(words, float(numpy.median(likeness.max(1))), float(factor), float(offset))
+    return _Match(words, calls, _units(calls) @ known.units.T)
 
 
-def _line(call: numpy.ndarray, sample: numpy.ndarray) -> tuple[float, float]:
-    """Returns factor and offset of a call's input as a linear function of the sample. Clipped values are left out."""
+def _line(call: numpy.ndarray, sample: numpy.ndarray) -> tuple[float, float, float, float]:
+    """Returns factor and offset of a call's input as a linear function of the sample, the deviation from it, and the input's
+    own deviation. Clipped values are left out."""
     kept = (call > call.min()) & (call < call.max())
     if kept.sum() < 3 or not numpy.ptp(sample[kept]):
         kept = numpy.ones(len(call), bool)
     moved = sample[kept] - sample[kept].mean()
     factor = float((moved * call[kept]).sum() / max((moved * moved).sum(), 1e-30))
-    return factor, float(call[kept].mean() - factor * sample[kept].mean())
+    offset = float(call[kept].mean() - factor * sample[kept].mean())
+    return factor, offset, float((call[kept] - factor * sample[kept] - offset).std()), float(call.std())
 
 
 def _units(values: numpy.ndarray) -> numpy.ndarray:
@@ -129,15 +187,6 @@ def _units(values: numpy.ndarray) -> numpy.ndarray:
     spread = numpy.nan_to_num(values - values.mean(1, keepdims=True), posinf=0, neginf=0)
     length = numpy.linalg.norm(spread, axis=1, keepdims=True)
     return spread / numpy.where(length > 0, length, 1)
-
-
-def _usual_likeness(units: numpy.ndarray) -> float:
-    """Returns a correlation that nearly every sample exceeds with the sample most like it."""
-    if len(units) < 3:
-        return 0.0
-    likeness = units @ units.T
-    numpy.fill_diagonal(likeness, -1.0)
-    return float(numpy.quantile(likeness.max(1), 0.02)) - 0.1
 
 
 def _readings(calls: numpy.ndarray) -> Iterator[tuple[str, numpy.ndarray]]:
@@ -150,7 +199,9 @@ def _readings(calls: numpy.ndarray) -> Iterator[tuple[str, numpy.ndarray]]:
         stored = [places.get(axis, axis) for axis in range(len(dims))]  # the model's axis at each place of the firmware's order
         own = [dims[axis] for axis in stored]
         values = calls.reshape(len(calls), *own).transpose(0, *(1 + stored.index(axis) for axis in range(len(dims))))
-        yield f"if they are read as {own}: the model reads {list(dims)}, so write the axes in this order", values
+        axes_of = ", ".join(map(str, stored))
+        words = f"if they are read as {own}, the axes {axes_of} of the model's {list(dims)}: write them in the model's order"
+        yield words, values
     if kind.itemsize > 1:
         yield "if the bytes of each value are swapped: the sender has the other byte order", calls.byteswap()
     if kind.kind in "iu":

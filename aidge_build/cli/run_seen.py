@@ -26,6 +26,8 @@ _CODES = {  # that N_run returns after it computed nothing
     1: "a pointer is null, misaligned or overlaps another buffer",
     3: "called out of order",
     4: "no weights are bound",
+    6: "constants are damaged",
+    7: "bytes next to the arena were overwritten",
 }
 _CLOCK_OFF = 0.02  # of the clock of the board's file
 _MANY_CYCLES = 1.5  # of the estimate, which is at most 11 % too low for what was measured without wait states

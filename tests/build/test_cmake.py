@@ -169,6 +169,7 @@ def test_a_deleted_output_comes_back_without_a_change_of_the_program(firmware):
     assert firmware.build() == set()
 
 
+@pytest.mark.requirement("G16")
 def test_the_check_follows_the_link_and_a_program_that_fails_is_removed_and_linked_again(firmware):
     program, findings = firmware.folder / "build/app", firmware.folder / "build/app.check.json"
     found = json.loads(findings.read_text())

@@ -210,7 +210,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.requirement("MEM02", "MEM12", "MEM13")
+@pytest.mark.requirement("MEM02", "MEM03", "MEM12", "MEM13")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_place_is_found_and_nothing_else_is(tmp_path, name):
     require_found(tmp_path, FAULTS[name])

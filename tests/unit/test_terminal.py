@@ -153,9 +153,10 @@ def test_an_output_that_cannot_be_written_is_an_error_and_a_reader_who_left_is_n
     def gone(stream, lines):
         raise BrokenPipeError
 
-    monkeypatch.setattr(terminal.os, "dup2", lambda old, new: os.close(old))
-    monkeypatch.setattr(terminal, "_write", full)
-    with pytest.raises(MissingTool, match="the output: cannot be written: No space left on device"):
+    with monkeypatch.context() as patch:  # pytest itself duplicates the streams between the steps of a test
+        patch.setattr(terminal.os, "dup2", lambda old, new: os.close(old))
+        patch.setattr(terminal, "_write", full)
+        with pytest.raises(MissingTool, match="the output: cannot be written: No space left on device"):
+            print_lines(["a line"])
+        patch.setattr(terminal, "_write", gone)
         print_lines(["a line"])
-    monkeypatch.setattr(terminal, "_write", gone)
-    print_lines(["a line"])

@@ -21,11 +21,11 @@ PARTS: dict[str, Callable[[Path, bool], list[str]]] = {"matrix": matrix.update, 
 
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.safety", description="Write the evidence for docs/safety.md.")
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="matrix, coverage (default: both)")
+    parser.add_argument("part", nargs="?", choices=list(PARTS), help="one of the two pages (default: both)")
     parser.add_argument("--check", action="store_true", help="write nothing (default: write the pages)")
     arguments = parser.parse_args(words)
     try:
-        found = [line for part in arguments.parts or PARTS for line in PARTS[part](ROOT, arguments.check)]
+        found = [line for part in ([arguments.part] if arguments.part else PARTS) for line in PARTS[part](ROOT, arguments.check)]
     except AidgeError as error:
         print(f"safety: {error}", file=sys.stderr)
         return error.exit_code

@@ -66,6 +66,7 @@ def test_every_number_of_the_catalogue_has_a_case():
         assert f"def {name}(" in (ROOT / path).read_text()
 
 
+@pytest.mark.requirement("G15")
 def test_each_bad_input_gets_its_words_and_nothing_else_happens(golden, tmp_path, monkeypatch):
     text, sources = [], []
     for title in sorted(CASES):

@@ -44,7 +44,7 @@ def test_external_data_is_read_from_beside_the_model(tmp_path):
     assert view.tensor("w").data.tolist() == [1, 2, 3, 4]
 
 
-@pytest.mark.requirement("EXTERNAL")
+@pytest.mark.requirement("EXTERNAL", "G15")
 @pytest.mark.parametrize(
     "location, message",
     [

@@ -6,11 +6,15 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+import numpy
+
 from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.base.naming import counted
+from aidge_build.base.options import LIMITS
 from aidge_build.base.terminal import counting
 from aidge_build.boards import Board, load_board
 from aidge_build.build.compile import build_program
@@ -61,9 +65,9 @@ def add_flip_arguments(parser: argparse.ArgumentParser) -> None:
 def flipped(arguments: argparse.Namespace) -> Outcome:
     """Flips bits on this machine, and with --board some in the emulated program of the board, too."""
     _require_usable(arguments)
-    samples = _samples(arguments)
+    program = _program(arguments, **_HOST)
+    samples = _samples(arguments, program)
     with tempfile.TemporaryDirectory() as folder:
-        program = _program(arguments, **_HOST)
         data, said = _on_this_machine(arguments, program, samples, Path(folder) / "host")
         if arguments.board:
             board = load_board(arguments.board, arguments.board_path)
@@ -79,26 +83,39 @@ def flipped(arguments: argparse.Namespace) -> Outcome:
 def _require_usable(arguments: argparse.Namespace) -> None:
     if arguments.flips < 1:
         raise AidgeError(f"wants a positive number, got {arguments.flips}", where="--flips", code="USAGE")
-    for option in ("float", "elf", "block"):
-        if getattr(arguments, option):
+    for option in ("float", "elf", "block", "out", *LIMITS):
+        if getattr(arguments, option.replace("-", "_")) is not None:
             raise AidgeError(
-                "flips bits of the model that is generated here", where="--flips", hint=f"leave out --{option}", code="USAGE"
+                "flips bits of the model that is generated here, and has no limits",
+                where="--flips",
+                hint=f"leave out --{option}",
+                code="USAGE",
             )
     if not (arguments.labels or arguments.quantize):
         raise AidgeError("the samples are missing", where="--labels", code="USAGE", hint="add --labels F.npz (docs/accuracy.md)")
 
 
-def _samples(arguments: argparse.Namespace) -> LabelledSet:
-    """The samples of the file, the first ones unless --samples takes more; labels may be missing."""
+def _samples(arguments: argparse.Namespace, program: Program) -> LabelledSet:
+    """The first --samples of the file, else some from all parts of it; labels may be missing."""
     path = arguments.labels or arguments.quantize
     arrays = read_npz(Path(path))
-    view = _program(arguments, **_HOST).view
     is_labelled = any(key in ("labels", "targets") or key.startswith("targets_") for key in arrays)
     try:
-        found = (labelled_set if is_labelled else samples_of)(arrays, view)
-        return first_samples(found, arguments.samples or min(SAMPLES, found.count))
+        found = (labelled_set if is_labelled else samples_of)(arrays, program.view)
+        return _spread(found, SAMPLES) if arguments.samples is None else first_samples(found, arguments.samples)
     except AidgeError as error:
         raise error.within(path)
+
+
+def _spread(samples: LabelledSet, count: int) -> LabelledSet:
+    """Returns `count` samples at equal distances, because files are often sorted by class."""
+    chosen = numpy.arange(min(count, samples.count)) * samples.count // min(count, samples.count)
+
+    def cut(arrays: Vectors) -> Vectors:
+        return {name: values[chosen] for name, values in arrays.items()}
+
+    labels = None if samples.labels is None else samples.labels[chosen]
+    return replace(samples, inputs=cut(samples.inputs), labels=labels, targets=cut(samples.targets))
 
 
 def _program(arguments: argparse.Namespace, **changes) -> Program:
@@ -122,7 +139,7 @@ def _on_this_machine(
         f"{arguments.model} on this machine, portable kernels: {len(drawn):,} bits of the constants ({all_bits}), one at a time; "
         f"{counted(samples.count, 'sample')}"
     )
-    return {"model": arguments.model, "seed": arguments.seed, "host": found, "lost": lost}, [
+    return {"schema": 1, "model": arguments.model, "seed": arguments.seed, "host": found, "lost": lost}, [
         *lines_of(title, found),
         *tables_of(found),
     ]
@@ -132,14 +149,14 @@ def _on_board(
     arguments: argparse.Namespace, board: Board, host: Program, samples: LabelledSet, folder: Path
 ) -> tuple[dict, list[str]]:
     """The same C on the board, whose outputs must be the same bit for bit; then the board's own kernels and constants."""
-    few = first_samples(samples, min(EMULATED_SAMPLES, samples.count))
+    few = _spread(samples, EMULATED_SAMPLES)
     count = min(arguments.flips, EMULATED)
     constants = constants_of(host)
     rows, drawn = stored_rows(host.view, _vectors(host, few)), constants.drawn(count, arguments.seed)
     (folder / "again").mkdir()
     native = NativeModel(host, constants, rows, folder / "again").outcomes(drawn)
-    same = _outcomes(EmulatedModel(host, board, constants, rows, folder / "same", arguments.flag), drawn)
-    differing = sum(one != other for one, other in zip(native, same, strict=True))
+    emulated = EmulatedModel(host, board, constants, rows, folder / "same", arguments.flag)
+    differing = sum(one != other for one, other in zip(native, _outcomes(emulated, drawn), strict=True))
     said = [f"the same C in the emulator of {board.name}: {count - differing:,} of {count:,} flips give the bits of this machine"]
     program = _program(arguments)
     own, vectors = constants_of(program), _vectors(program, few)

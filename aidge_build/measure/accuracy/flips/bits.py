@@ -25,7 +25,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class Constants:
-    """The arrays that layers read, in the order of the generated C, and the symbol of the first layer that reads each."""
+    """The arrays that layers read, in the order of the generated C, and the name of the first layer that reads each."""
 
     arrays: tuple[Array, ...]
     layers: tuple[str, ...]
@@ -63,7 +63,7 @@ def constants_of(program: Program) -> Constants:
     readers: dict[str, str] = {}
     for layer, read in zip(program.layers, arrays.of_layer, strict=True):
         for array in read.values():
-            readers.setdefault(array.symbol, layer.symbol)
+            readers.setdefault(array.symbol, layer.symbol.removeprefix(f"{program.name}_"))
     found = [array for array in arrays.all if array.symbol in readers]
     if not found:
         raise AidgeError("no layer reads constants", where="--flips", hint="leave it out", code="USAGE")

@@ -21,6 +21,15 @@ from tests.programs import EXAMPLE_MODELS
 DIGITS = EXAMPLE_MODELS["digits.onnx"]
 OK, POINTER, MORE, WEIGHTS, DAMAGED, OVERWRITTEN = 0, 1, 2, 4, 6, 7
 ALL = ctypes.c_uint32(0xFFFFFFFF)
+# A hook that N_run calls after its last layer: the firmware writes beyond a buffer there.
+HOOKS = """#include <stdint.h>
+extern uint8_t net_arena[];
+void net_before_input(const void *data, uint32_t bytes);
+void net_after_output(void *data, uint32_t bytes);
+int net_spoiled = -1;
+void net_before_input(const void *data, uint32_t bytes) { (void)data; (void)bytes; }
+void net_after_output(void *data, uint32_t bytes) { (void)data; (void)bytes; if (net_spoiled >= 0) net_arena[net_spoiled] ^= 1u; }
+"""
 
 
 @functools.cache
@@ -30,7 +39,8 @@ def shared_library(*words: str) -> tuple[bytes, dict]:
         folder = Path(made)
         done = aidge_build("compile", DIGITS, "--name", "net", "--cpu", "host", "--out", folder, *words)
         assert done.exit_code == 0, done.stderr
-        files = [folder / "net.c", folder / "net_weights.c"]
+        (folder / "hooks.c").write_text(HOOKS if "hooks" in words else "int net_hooks;")
+        files = [folder / "net.c", folder / "net_weights.c", folder / "hooks.c"]
         flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
         subprocess.run(["gcc", *flags, "-o", folder / "net.so", *files], check=True)
         return (folder / "net.so").read_bytes(), json.loads((folder / "net.plan.json").read_text())
@@ -140,11 +150,10 @@ def test_a_flipped_bit_in_the_progress_of_the_check_is_no_silence(tmp_path):
 
 
 @pytest.mark.requirement("G23")
-@pytest.mark.parametrize("io", ["caller", "arena"])
-def test_a_canary_that_is_overwritten_before_or_during_a_call_makes_it_refuse(tmp_path, io):
-    ram = Model(tmp_path, "--integrity", "canary", "--io", io)
-    run = ram.run if io == "caller" else ram.library.net_run
-    arena = ram.bytes_of("net_arena")
+def test_a_canary_that_is_overwritten_before_or_during_a_call_makes_it_refuse(tmp_path):
+    ram = Model(tmp_path, "--integrity", "canary", "--io", "arena", "--dma", "hooks")
+    run, arena = ram.library.net_run, ram.bytes_of("net_arena")
+    spoiled = ctypes.c_int.in_dll(ram.library, "net_spoiled")
     for place in (12, len(arena) - 1):
         ram.restart()
         assert run() == OK
@@ -152,6 +161,29 @@ def test_a_canary_that_is_overwritten_before_or_during_a_call_makes_it_refuse(tm
         assert run() == OVERWRITTEN
         arena[place] ^= 0x10
         assert run() == OVERWRITTEN
+        ram.restart()
+        spoiled.value = place
+        assert [run(), run()] == [OVERWRITTEN] * 2
+        spoiled.value = -1
+    for place in (16, len(arena) - 5):  # bytes of the arena
+        ram.restart()
+        assert run() == OK
+        arena[place] ^= 0x10
+        assert run() == OK
+
+
+def test_no_row_is_taken_after_a_failed_check(tmp_path):
+    flash = Model(tmp_path, "--integrity", "on", "--input", "rows")
+    begin, push, end = flash.library.net_begin, flash.library.net_push_input, flash.library.net_end
+    assert begin(flash.scores) == OK and push(bytes(32), 4) == OK
+    flash.bytes_of("net_integrity_digest")[0] ^= 1
+    assert flash.verify() == DAMAGED
+    assert [push(bytes(32), 4), end(), begin(flash.scores), flash.run()] == [DAMAGED] * 4
+    flash.restart()
+    flash.bytes_of("net_integrity_digest")[0] ^= 1
+    assert push(bytes(32), 4) == OK
+    flash.bytes_of("net_arena")[-1] ^= 1
+    assert end() == OVERWRITTEN and flash.verify() == OVERWRITTEN
 
 
 def test_the_owner_of_an_arena_sees_the_word_behind_it_and_an_instance_begins_anew(tmp_path):

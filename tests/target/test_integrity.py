@@ -220,4 +220,4 @@ def test_bound_weights_are_checked_where_they_are_and_again_when_others_are_boun
         ctypes.memmove(block, flash.bytes_of("net_weights"), size)
         assert bind() == DAMAGED
     flash.restart()
-    assert bind() == OK and flash.verify(50) == MORE and bind() == OK and flash.verify() == OK
+    assert bind() == OK and flash.verify(100) == MORE and bind() == OK and flash.verify() == OK

@@ -166,7 +166,8 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
     is_compared = bool(overlap_checks(program, ports, "arena" if program.options.arena == "caller" else ""))
     wrong = "is null, misaligned, or overlaps another buffer" if is_compared else "is null or misaligned"
     failure = f"1 when a pointer {wrong}; then nothing is computed" if can_fail else "it cannot fail"
-    return (*lines, f"Returns 0; {failure}.", _concurrency(program))
+    returns = "Returns 0." if refusals(program) and not can_fail else f"Returns 0; {failure}."
+    return (*lines, returns, _concurrency(program))
 
 
 def _of_caller(program: Program, ports: tuple[Port, ...]) -> Iterator[str]:

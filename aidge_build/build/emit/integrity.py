@@ -138,7 +138,7 @@ def integrity_functions(program: Program, self: tuple[str, ...], arguments: tupl
     unbound = f"{prefix}_WEIGHTS before {program.name}_bind has accepted weights, " if program.options.replaces_weights else ""
     comment = (
         "Checks the next `bytes` of all constants by their CRC-32; after the last byte the next call begins again.",
-        f"Returns {prefix}_MORE before the last byte, {prefix}_OK when all constants are right; {pointer}{unbound}",
+        f"Returns {prefix}_MORE before the last byte, {prefix}_OK when all constants are right; {pointer}{unbound}".rstrip(),
         f"{prefix}_DAMAGED when one is not: then all calls of the model refuse {_until(program)}.",
     )
     return (Function(f"{program.name}_verify_constants", "int", (*self, "uint32_t bytes"), (*arguments, "bytes"), comment),)

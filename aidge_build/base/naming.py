@@ -172,6 +172,7 @@ def model_of_symbol(symbol: str) -> str:
     match = re.fullmatch(
         r"(.+)_(?:run|reset|init|bind|newer|bound|weights(?:_bytes)?|begin|push_input|pull_output|end|cancel|rows|record"
         r"|verify_constants|integrity"
+        r"|monitor(?:_reset)?|monitored"
         r"|(?:arena|state)(?:_[A-Za-z0-9_]+)?)",
         symbol,
     )

@@ -31,8 +31,9 @@ from aidge_build.build.option_values import (
     features_of,
     is_aligned_only,
     max_step,
-    monitor_path,
+    monitor_samples,
     notices_of_core,
+    of_chip,
     scheme_of,
     states,
     weights_version,
@@ -43,7 +44,6 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
 from aidge_build.plan.constant_copies import require_alone
 from aidge_build.plan.constant_regions import rooms_of
-from aidge_build.plan.monitoring import require_monitorable
 from aidge_build.plan.options import Options
 from aidge_build.plan.schedule.recording import slots_of
 from aidge_build.prepare.adaptation.adapt import NoKernel
@@ -86,7 +86,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     options = _options(arguments, board, core, rooms_of(arguments.constants_in, board, arguments) if fast is None else fast.rooms)
     table, table_files = _cost_table(arguments, features, options)
     timing, machine_files = _timing_table(board, core)
-    monitor_file = monitor_path(arguments)
+    usual, usual_files = monitor_samples(arguments, options, partial(read_regular, limit=LARGEST_VECTOR_BYTES, code="VECTORS"))
     dependencies = [
         str(path),
         *(str(path.parent / location) for location in sorted(external)),
@@ -94,10 +94,9 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         *machine_files,
         *table_files,
         *([arguments.place] if fast else []),
-        *([str(monitor_file)] if monitor_file else []),
+        *usual_files,
     ]
     require_alone(arguments, board)
-    require_monitorable(options)
     request = CompileRequest(
         name=name,
         model=model,
@@ -114,9 +113,9 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         bind=bindings(arguments.bind),
         signature=arguments.signature or "",
         state=states(arguments.state),
-        options=replace(options, cost_table=str(table or "")),
+        options=replace(options, cost_table=str(table or ""), monitor_ranges=bool(usual)),
         fast=fast,
-        monitor_samples=read_regular(monitor_file, LARGEST_VECTOR_BYTES, "VECTORS") if monitor_file else b"",
+        monitor_samples=usual,
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
         notices=tuple(_notices(arguments, board, core, table, libraries)),
@@ -137,7 +136,6 @@ def _options(
         max_step=max_step(arguments),
         dma_line=dma_line(arguments, board, core),
         constants_in=rooms,
-        monitor_ranges=monitor_path(arguments) is not None,
         record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
     )
 
@@ -181,11 +179,6 @@ def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Name
     if arguments.rounding is not None:
         return arguments
     return argparse.Namespace(**{**vars(arguments), "rounding": format_of(model).rounding})
-
-
-def of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:
-    """Returns a notice about a board that was named by its chip; () for a board that has the name itself."""
-    return (f"--board {name}: {board.name} is the board with this chip ({board.title})",) if board and board.name != name else ()
 
 
 def _notices(

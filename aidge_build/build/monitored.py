@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the samples of --monitor-samples say about the inputs of a graph."""
+"""The usual ranges of a graph's inputs, from --monitor-samples, and notices about what has no counters."""
 
 from __future__ import annotations
 

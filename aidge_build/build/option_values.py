@@ -16,6 +16,8 @@ from aidge_build.boards.reader import size_of
 from aidge_build.build.emit.blob import LARGEST_VERSION
 from aidge_build.plan.constant_regions import require_places, rooms_of
 from aidge_build.plan.fast_memory import AUTO, FastMemory, read_fast_memory
+from aidge_build.plan.monitoring import require_monitorable
+from aidge_build.plan.options import Options
 from aidge_build.prepare.quantization import Scheme
 from aidge_build.sources.dims import Bound
 
@@ -30,14 +32,15 @@ def weights_version(arguments: argparse.Namespace) -> int:
     return version or 0
 
 
-def monitor_path(arguments: argparse.Namespace) -> Path | None:
-    """The file with usual inputs for --monitor on; None without a file, or without the option."""
-    if arguments.monitor == "off":
-        if arguments.monitor_samples is not None:
-            raise needs_option("monitor-samples", "--monitor on")
-        return None
-    path = arguments.monitor_samples or arguments.quantize
-    return Path(path) if path else None
+def monitor_samples(
+    arguments: argparse.Namespace, options: Options, read: Callable[[Path], bytes]
+) -> tuple[bytes, tuple[str, ...]]:
+    """The content of the file with usual inputs for --monitor on, and its path; both empty without a file."""
+    if options.monitor == "off" and arguments.monitor_samples is not None:
+        raise needs_option("monitor-samples", "--monitor on")
+    require_monitorable(options)
+    path = arguments.monitor_samples or arguments.quantize if options.monitor == "on" else None
+    return (read(Path(path)), (str(path),)) if path else (b"", ())
 
 
 def budget(text: str | None, memory_model: str) -> int:
@@ -154,6 +157,11 @@ def is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.
     flags = [*(board.compiler_flags if board else ()), *getattr(arguments, "flag", ())]
     said = [flag for flag in flags if flag in (core.unaligned.off, core.unaligned.on)]
     return arguments.unaligned == "off" or said[-1:] == [core.unaligned.off]
+
+
+def of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:
+    """Returns a notice about a board that was named by its chip; () for a board that has the name itself."""
+    return (f"--board {name}: {board.name} is the board with this chip ({board.title})",) if board and board.name != name else ()
 
 
 def notices_of_core(core: Core | None, arguments: argparse.Namespace) -> Iterator[str]:

@@ -89,7 +89,7 @@ def judge_field(arguments: argparse.Namespace) -> Outcome:
 
 
 class _Said:
-    """What is printed about the dumps, and the exit codes."""
+    """The lines and the data about the dumps, and the exit codes."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -139,7 +139,7 @@ def _read(program: Program, path: Path) -> tuple[Counts, ...]:
 
 
 def _samples(arguments: argparse.Namespace, program: Program) -> Reference | None:
-    """What the samples look like: their inputs, and the answers of the numpy backend, in their order. A model answers the samples
+    """The inputs of the samples, and the answers of the numpy backend, counted in their order. A model answers the samples
     of its training with larger margins than others, so other samples are better for the answers."""
     usual = arguments.monitor_samples or arguments.quantize or arguments.labels
     if usual is None:

@@ -13,7 +13,8 @@ from aidge_build.base.options import BOARD_PATH, MODEL, add_options, also_called
 from aidge_build.base.output import write_files
 from aidge_build.base.terminal import counting, table
 from aidge_build.boards import Board, list_boards, load_board
-from aidge_build.build.inputs import of_chip, read_model_file
+from aidge_build.build.inputs import read_model_file
+from aidge_build.build.option_values import of_chip
 from aidge_build.cli.boards import board_row
 from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.fit.answer_table import UNVERIFIED, lines_of, unverified_line

@@ -62,6 +62,8 @@ KEYS = (
     "state_bytes",
     "io_bytes",
     "arena_bytes",
+    "record",
+    "monitor",
     "regions",
     "regions_proved_optimal",
     "cascades",
@@ -111,8 +113,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.capacity is not None and program.memory.peak.peak_bytes > arguments.capacity:
         raise _exceeds(arguments, program.memory.peak)
     manifest = emit(program).manifest
-    data = {key: manifest[key] for key in KEYS}
-    data |= {word: manifest[word] for word in ("record", "monitor") if word in manifest}
+    data = {key: manifest[key] for key in KEYS if key in manifest}
     peak, named = program.memory.peak, _named(program)
     file = Path(arguments.model).name
     lines = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What samples of an input look like: their range, and edges of bins for three sums over the elements of an inference.
+"""The range of the samples of an input, and edges of bins for three sums over the elements of an inference.
 
 | sum | of | moves with |
 |---|---|---|

@@ -20,6 +20,7 @@ from aidge_build.plan.program import Program
 from aidge_build.plan.seen_range import Number, sum_dtype
 
 _FIELD = "monitored"
+_WRITTEN = (("saturated", 4), ("beyond", 4), ("with_saturated", 2), ("with_beyond", 2))
 
 
 @dataclass(frozen=True)
@@ -139,41 +140,37 @@ def monitor_text(program: Program, ports: tuple[Port, ...], has_instances: bool)
     if monitoring is None:
         return None
     at = f"&self->{_FIELD}" if has_instances else f"&{monitor_symbol(program.name)}"
-    given, handed_out = ([port for port in ports if port.is_input == side] for side in (True, False))
     inputs = tuple(_input(program, number, one, monitoring) for number, one in enumerate(monitoring.inputs))
     outputs = tuple(_output(program, one, monitoring) for one in monitoring.outputs)
-    words = (("saturated", 4), ("beyond", 4), ("with_saturated", 2), ("with_beyond", 2))
     own = f"{program.name}_instance *self" if has_instances else ""
-    used = {*(one.bin_type for one in inputs), *(one.bin_type for one in outputs)} - {""}
     return MonitorText(
-        f"{program.name}_counters",
-        monitor_symbol(program.name),
-        _FIELD,
-        at,
-        _fields(monitoring),
-        inputs,
-        outputs,
-        tuple(
-            f"{text.symbol}({at}, {port_pointer(program, given[one.index])});"
-            for one, text in zip(monitoring.inputs, inputs, strict=True)
-        ),
-        (
-            *(
-                f"{text.symbol}({at}, {port_pointer(program, handed_out[one.index])});"
-                for one, text in zip(monitoring.outputs, outputs, strict=True)
-            ),
-            f"{program.name}_monitor_end({at});",
-        ),
-        tuple(one.bins for one in monitoring.histograms),
-        monitoring.bins,
-        tuple(sorted(used)),
-        monitoring.most_counted,
-        tuple(f"0x{byte:02x}u" for byte in monitoring.head() + monitor_digest(program).encode("ascii")),
-        monitoring.dump_bytes,
-        words if inputs else (),
-        own,
-        ", ".join((*((f"const {own}",) if own else ()), "uint8_t *out")),
+        type=f"{program.name}_counters",
+        symbol=monitor_symbol(program.name),
+        field=_FIELD,
+        at=at,
+        fields=_fields(monitoring),
+        inputs=inputs,
+        outputs=outputs,
+        before=_calls(program, monitoring.inputs, ports, at),
+        after=(*_calls(program, monitoring.outputs, ports, at), f"{program.name}_monitor_end({at});"),
+        sizes=tuple(one.bins for one in monitoring.histograms),
+        bins=monitoring.bins,
+        bin_types=tuple(sorted({*(one.bin_type for one in inputs), *(one.bin_type for one in outputs)} - {""})),
+        most_counted=monitoring.most_counted,
+        head=tuple(f"0x{byte:02x}u" for byte in monitoring.head() + monitor_digest(program).encode("ascii")),
+        dump_bytes=monitoring.dump_bytes,
+        written=_WRITTEN if inputs else (),
+        own=own,
+        parameters=f"const {own}, uint8_t *out" if own else "uint8_t *out",
     )
+
+
+def _calls(
+    program: Program, counted: Sequence[MonitoredInput] | Sequence[MonitoredOutput], ports: tuple[Port, ...], at: str
+) -> tuple[str, ...]:
+    """Returns the statements of N_run that count inputs or outputs."""
+    pointers = {port.tensor.name: port_pointer(program, port) for port in ports}
+    return tuple(f"{_symbol(program, one)}({at}, {pointers[one.name]});" for one in counted)
 
 
 def _fields(monitoring: Monitoring) -> tuple[str, ...]:

@@ -93,13 +93,12 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, othe
     texts = b"".join(emit(program).files.values()).decode(errors="replace")
     if f"{claim.model}_run_{claim.interface}" not in texts or claim.code not in texts:
         given, before = other
-        again = "add the --place FILE of its build" if claim.code_in and program.fast is None else "compile and link it again"
         raise AidgeError(
             f"its model was generated with {before}, and not with {given}"
             if given
             else f"its model was generated with other options, or by another version ({claim.tool or 'unknown'})",
             where=str(elf),
-            hint=f"leave out {given}: the options come from the program" if given else again,
+            hint=f"leave out {given}: the options come from the program" if given else _remedy(claim, program),
             code="USAGE",
         )
     view = program.view
@@ -107,6 +106,15 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, othe
     called = call_claimed(elf, board, claim, stored_rows(view, vectors))
     outputs = loaded_rows(view, [one.outputs for one in called])
     return stage(elf.name, f"{elf.name} on {board.name}", view, vectors, outputs)
+
+
+def _remedy(claim: Claim, program: Program) -> str:
+    """Returns the option with a file that the program's build had and this command lacks, where there is one."""
+    if claim.code_in and program.fast is None:
+        return "add the --place FILE of its build"
+    if program.monitoring is not None and not program.options.monitor_ranges:
+        return "add the --monitor-samples FILE of its build"
+    return "compile and link it again"
 
 
 def claim_of(elf: Path, model_sha256: str) -> Claim:

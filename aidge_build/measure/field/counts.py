@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a monitor has counted: read from a dump of a device, whose bytes are foreign, or counted from samples."""
+"""The numbers of a monitor: read from a dump of a device, which is foreign, or counted from samples."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ from aidge_build.base.errors import AidgeError, MissingTool
 from aidge_build.boards import Board, Region, load_board
 from aidge_build.build.compile import Compilation, build_program
 from aidge_build.build.imported import simplified
-from aidge_build.build.inputs import NAME_TO_LOOK_AT, load, of_chip
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, load
+from aidge_build.build.option_values import of_chip
 from aidge_build.build.request import CompileRequest
 from aidge_build.measure.fit.count import Count, Counter
 from aidge_build.measure.fit.evaluation import (

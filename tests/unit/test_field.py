@@ -165,6 +165,9 @@ def test_each_dump_has_a_line_and_the_exit_code_says_the_worst(tmp_path: Path):
     assert both.exit_code == 1 and [one["changed"] for one in both.json["dumps"]] == [False, True]
     mixed = aidge_build(*words, "--field", tmp_path / "gain.bin", "--field", samples)
     assert mixed.exit_code == 2 and "gain.bin: CHANGED: " in mixed.stdout and "Next: look at the sensor" in mixed.stdout
+    (tmp_path / "few.bin").write_bytes(resealed(dump_of(fresh[:9]).replace(DIGEST.encode(), digest.encode())))
+    few = aidge_build(*words, "--field", tmp_path / "few.bin")
+    assert few.exit_code == 0 and "few.bin: as usual, but fewer than 50 independent inferences show large" in few.stdout, few
     same = aidge_build(*words, "--field", tmp_path / "gain.bin", "--baseline", tmp_path / "gain.bin")
     assert same.exit_code == 0, same
     added = aidge_build(*words, "--field", tmp_path / "as.bin", "--field", tmp_path / "as.bin", "--together", "--samples", 300)

@@ -10,6 +10,7 @@ from aidge_build.base.terminal import table
 from aidge_build.measure.field.counts import Bins
 from aidge_build.measure.field.verdict import Finding, Verdict
 
+FEW = 50
 TITLES = ("what", "usual", "field", "chance", "")
 _CAUSES = {
     ("mean", "higher"): "the values are higher: an offset, or more light",
@@ -35,7 +36,8 @@ def verdict_line(file: str, verdict: Verdict) -> str:
     """Returns the line about a dump."""
     flagged = verdict.flagged
     names = ", ".join(dict.fromkeys(f"{one.what} of '{one.of}'" for one in flagged))
-    said = f"CHANGED: {names}" if flagged else "as usual"
+    few = f", but fewer than {FEW} independent inferences show large changes only" if verdict.independent < FEW else ""
+    said = f"CHANGED: {names}" if flagged else f"as usual{few}"
     of = f" of {verdict.inferences:,}" if verdict.inferences != verdict.counted else ""
     worth = f", worth {verdict.independent:,} independent ones" if verdict.independent < verdict.counted else ""
     alarms = f"false alarms at most {100 * verdict.false_alarms:g} %"

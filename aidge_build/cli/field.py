@@ -43,8 +43,8 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline",
         type=Path,
         metavar="DUMP",
-        help="dump of a device that works, for --field to compare with (default: inputs of --monitor-samples, answers to "
-        "--labels, or to the same samples)",
+        help="dump of a device that works, for --field to compare with; of several the last (default: inputs of "
+        "--monitor-samples, answers to --labels, or to the same samples)",
     )
     parser.add_argument(
         "--together",
@@ -78,7 +78,7 @@ def judge_field(arguments: argparse.Namespace) -> Outcome:
     arguments.monitor = "on"
     program = build_program(load(arguments, NAME_TO_LOOK_AT))
     samples = _samples(arguments, program)
-    usual = _read(program, arguments.baseline)[0] if arguments.baseline else None
+    usual = _read(program, arguments.baseline)[-1] if arguments.baseline else None
     if usual is None and samples is None:
         hint = "--monitor-samples F.npz of the build, --labels F.npz, or --baseline DUMP of a device that works"
         raise AidgeError("nothing says what is usual", where="--field", code="USAGE", hint=hint)

@@ -58,6 +58,14 @@ def test_a_dump_is_found_between_other_bytes_and_says_what_was_counted():
     found = read_counts(b"log: " + DUMP + b"AMO" + DUMP, MONITORING, DIGEST, "log")
     counted = counts_of(MONITORING, VIEW, {"x": USUAL[:50]}, {"y": softmax(USUAL[:50])}).counts
     assert found == (counted, counted)
+    other = resealed(DUMP[:8] + b"ba9876543210" + DUMP[20:])
+    assert read_counts(b"DIAMOND, AMON" + other + DUMP, MONITORING, DIGEST, "log") == (counted,)
+    spelled = Simulated(MONITORING, DIGEST)
+    spelled.inferences = spelled.counted = 300
+    spelled.bins = [[60] * 5, [60] * 5, [60] * 5, [*b"AMON", 1, 0, 0, 0], [60] * 5]
+    assert b"AMON" in spelled.dump()[8:] and read_counts(spelled.dump(), MONITORING, DIGEST, "log")[0].bins[3][0] == ord("A")
+    with pytest.raises(AidgeError, match="the dump is cut off"):
+        read_counts(DUMP + DUMP[:-1], MONITORING, DIGEST, "log")
 
 
 @pytest.mark.parametrize(

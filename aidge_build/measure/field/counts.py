@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
@@ -64,19 +63,31 @@ class _Damaged(Exception):
     """The reason why bytes are no dump of the model."""
 
 
+class _Foreign(_Damaged):
+    """The same for bytes that may never have been one: the word AMON in a log, or the dump of another model."""
+
+
 def read_counts(data: bytes, monitoring: Monitoring, digest: str, where: str) -> tuple[Counts, ...]:
     """Returns each dump in these bytes, in order; a log may hold several between other bytes. AidgeError (DUMP) for bytes without
     a dump of this model, and for a damaged dump."""
-    places = [match.start() for match in re.finditer(MAGIC, data)]
-    if not places:
-        swapped = MAGIC[::-1] in data
-        what = "holds dumps with the bytes of each word reversed" if swapped else f"holds no dump: {len(data):,} B without AMON"
-        hint = "send the bytes of N_monitor in their order" if swapped else _HINT
-        raise AidgeError(what, where=where, code="DUMP", hint=hint)
+    found, foreign, place = [], "", data.find(MAGIC)
     try:
-        return tuple(_counts(data, place, monitoring, digest) for place in places)
+        while place >= 0:
+            try:
+                found.append(_counts(data, place, monitoring, digest))
+                place += monitoring.dump_bytes
+            except _Foreign as reason:
+                foreign = foreign or str(reason)
+                place += len(MAGIC)
+            place = data.find(MAGIC, place)
     except _Damaged as reason:
         raise AidgeError(str(reason), where=where, code="DUMP", hint=_HINT) from None
+    if found:
+        return tuple(found)
+    if not foreign and MAGIC[::-1] in data:
+        hint = "send the bytes of N_monitor in their order"
+        raise AidgeError("holds dumps with the bytes of each word reversed", where=where, code="DUMP", hint=hint)
+    raise AidgeError(foreign or f"holds no dump: {len(data):,} B without AMON", where=where, code="DUMP", hint=_HINT)
 
 
 def _counts(data: bytes, place: int, monitoring: Monitoring, digest: str) -> Counts:
@@ -84,12 +95,12 @@ def _counts(data: bytes, place: int, monitoring: Monitoring, digest: str) -> Cou
     dump = data[place : place + size]
     at = f"at byte {place:,}: "
     if len(dump) < HEAD_BYTES + DIGEST_BYTES:
-        raise _Damaged(f"{at}the dump is cut off in its head")
+        raise _Foreign(f"{at}the dump is cut off in its head")
     if dump[len(MAGIC)] != FORMAT:
-        raise _Damaged(f"{at}the dump has format {dump[len(MAGIC)]}, this version reads {FORMAT}")
+        raise _Foreign(f"{at}the dump has format {dump[len(MAGIC)]}, this version reads {FORMAT}")
     other = dump[HEAD_BYTES : HEAD_BYTES + DIGEST_BYTES]
     if other != digest.encode("ascii") or not dump.startswith(monitoring.head()):
-        raise _Damaged(f"{at}the dump is of other inputs, outputs or samples: {ascii(other.decode('latin-1'))}, not {digest}")
+        raise _Foreign(f"{at}the dump is of other inputs, outputs or samples: {ascii(other.decode('latin-1'))}, not {digest}")
     if len(dump) < size:
         raise _Damaged(f"{at}the dump is cut off: {len(dump)} of {size} B")
     if zlib.crc32(dump[:-CRC_BYTES]) != int.from_bytes(dump[-CRC_BYTES:], "little"):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy
 
-LEAST_BLOCKS = 5
+LEAST_BLOCKS, BLOCK = 5, 0.6  # long enough for neighbours that are alike, and enough of them
 CHANCE = 3.0  # standard deviations that independent samples may differ from an effect of 1
 FEW_DRAWS, LARGE = 1000, 0.1
 
@@ -47,7 +47,7 @@ def beyond_range(samples: int, inferences: int, outside: int) -> float:
 def design_effect(course: numpy.ndarray) -> float:
     """Returns how many neighbouring inferences count as one: the variance of a bin's share among blocks of samples, as a multiple
     of its variance for independent samples (Kish); 1.0 if chance explains it. `course` is the bin of each sample, in order."""
-    length = math.isqrt(len(course))
+    length = math.ceil(len(course) ** BLOCK)
     blocks = len(course) // length
     if blocks < LEAST_BLOCKS:
         return 1.0

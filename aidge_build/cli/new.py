@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.installed import example_model
-from aidge_build.base.naming import counted, model_name_of
+from aidge_build.base.naming import comment_text, counted, model_name_of
 from aidge_build.base.npz import read_npz
 from aidge_build.base.output import write_files
 from aidge_build.base.reading import read_regular
@@ -22,9 +22,10 @@ from aidge_build.build.emit import emit
 from aidge_build.build.emit.template import render_file
 from aidge_build.build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load
 from aidge_build.cli.boards import add_board_path
-from aidge_build.cli.new_sample import sample_of
+from aidge_build.cli.new_sample import Sample, sample_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.graph.dtype import DType
+from aidge_build.plan.program import Program
 from aidge_build.run.toolchain import render_link_script
 
 EXAMPLES = (
@@ -149,11 +150,18 @@ def _values(
         "flags": list(board.compiler_flags),
         "link_flags": [*board.link_flags, *([] if board.is_host else ["-T", "board/link.ld"])],
         "qemu": board.emulator.machine if board.emulator and board.emulator.kind == "qemu" else "",
-        "sample": sample_of(program, read_npz(samples)) if samples is not None else None,
-        "samples": samples.name if samples is not None else "",
+        "sample": _sample(program, samples) if samples is not None else None,
+        "samples": comment_text(samples.name) if samples is not None else "",
         "inputs": [_port(port) for port in manifest["inputs"]],
         "outputs": [_port(port) for port in manifest["outputs"]],
     }
+
+
+def _sample(program: Program, path: Path) -> Sample:
+    try:
+        return sample_of(program, read_npz(path))
+    except AidgeError as error:
+        raise error.within(str(path))
 
 
 def _port(port: dict) -> dict[str, object]:

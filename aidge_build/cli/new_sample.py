@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.constant_arrays import Array
 from aidge_build.plan.program import Program
@@ -42,12 +43,24 @@ class Sample:
 def sample_of(program: Program, arrays: Mapping[str, numpy.ndarray]) -> Sample:
     """The first vector of the arrays; of a model with states the first recording."""
     view = program.view
-    steps = int(arrays[RECORDING]) if view.states and RECORDING in arrays else 1
-    vectors = {name: values[:steps] for name, values in model_inputs(arrays, view).items()}
+    given = model_inputs(arrays, view)
+    if not given:
+        raise AidgeError("the model has no inputs", code="VECTORS", hint="leave out --samples")
+    count = len(next(iter(given.values())))
+    steps = _recording(arrays[RECORDING], count) if view.states and RECORDING in arrays else 1
+    vectors = {name: values[:steps] for name, values in given.items()}
     found = run_as_kernels(program, vectors)
     inputs = tuple(_side(view.tensor(name), vectors[name]) for name in view.given)
-    label = str(arrays["labels"].reshape(-1)[steps - 1]) if "labels" in arrays else ""
+    labels = arrays.get("labels", numpy.zeros(0))
+    label = str(labels.reshape(-1)[steps - 1]) if labels.dtype.kind in "iu" and labels.size == count else ""
     return Sample(steps, label, inputs, tuple(_side(view.tensor(name), found[name][-1:]) for name in view.handed_out))
+
+
+def _recording(stated: numpy.ndarray, count: int) -> int:
+    """The number of vectors of a recording; AidgeError (VECTORS) if it is none, or more than there are."""
+    if stated.size != 1 or stated.dtype.kind not in "iu" or not 1 <= int(stated.reshape(-1)[0]) <= count:
+        raise AidgeError(f"array {RECORDING} is no number from 1 to {count}, the vectors of the file", code="VECTORS")
+    return int(stated.reshape(-1)[0])
 
 
 def _side(tensor: Tensor, values: numpy.ndarray) -> Side:

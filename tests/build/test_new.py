@@ -93,6 +93,13 @@ def test_a_model_of_the_zoo_comes_with_a_sample_and_the_program_compares_its_res
         scons_in(tmp_path / "demo", "run")
 
 
+@pytest.mark.parametrize("recording", [0, 27, [1, 2], 1.5])
+def test_a_recording_that_the_samples_do_not_hold_is_refused(tmp_path, recording):
+    numpy.savez(tmp_path / "hops.npz", x=numpy.zeros((26, 1, 160), numpy.int16), recording=recording)
+    refused = aidge_build("new", tmp_path / "demo", "--model", "zoo:keyword", "--samples", tmp_path / "hops.npz")
+    assert refused.exit_code == 2 and "array recording is no number from 1 to 26" in refused.stderr
+
+
 def test_samples_of_ones_own_are_compared_within_the_tolerance_of_floats(tmp_path):
     path, samples = tmp_path / "sums.onnx", tmp_path / "samples.npz"
     path.write_bytes(model("y = Add(a, b)", inputs="float[1,3] a, float[1,3] b", outputs="float[1,3] y"))
@@ -101,6 +108,9 @@ def test_samples_of_ones_own_are_compared_within_the_tolerance_of_floats(tmp_pat
     text, main = (tmp_path / "demo/src/sample.h").read_text(), (tmp_path / "demo/src/main.c").read_text()
     assert "expected_output[3] = {\n11.0f, 22.0f, 33.0f" in text and "label" not in main
     assert "sums_run(&sample_a[step * SUMS_A_SIZE], &sample_b[step * SUMS_B_SIZE], output)" in main
+    numpy.savez(samples, a=numpy.float32([[[1, 2, 3]]]))
+    refused = aidge_build("new", tmp_path / "other", "--model", path, "--samples", samples)
+    assert refused.exit_code == 2 and "there is no array for input 'b'" in refused.stderr and str(samples) in refused.stderr
     assert "wrong |= !(fabsf(output[i] - expected_output[i]) <= 0.0033f);" in main
 
 

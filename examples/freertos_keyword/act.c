@@ -3,13 +3,17 @@
 
 #include "FreeRTOS.h"
 #include "console.h"
+#include "faults.h"
 #include "inject.h"
 #include "kept.h"
+#include "keyword.h"
 #include "listen.h"
 #include "slots.h"
 #include "stacks.h"
 #include "task.h"
 #include "watchdog.h"
+
+enum { PIECE = 256 }; /* bytes: 0.1 ms */
 
 static StackType_t act_stack[ACT_WORDS];
 static StaticTask_t task;
@@ -27,7 +31,25 @@ static void act_on(const struct decision *decision)
     console_text("\n");
 }
 
-/* No decision leaves before the weights were found whole after its inference. */
+/* Checks all constants of the model, a piece at a time: `listen`, which may bind others, waits for no more than one piece. */
+static void check_constants(void)
+{
+    int code = KEYWORD_MORE;
+
+    while (code == KEYWORD_MORE) {
+        vTaskSuspendAll();
+        code = keyword_verify_constants(PIECE);
+        if (code == KEYWORD_DAMAGED) {
+            slots_give_up((uint32_t)WEIGHTS_DAMAGED);
+        }
+        (void)xTaskResumeAll();
+    }
+    if (code != KEYWORD_OK) {
+        faults_restart((uint32_t)MEMORY_DAMAGED, (uint32_t)code);
+    }
+}
+
+/* No decision leaves before all constants were found right after its inference. */
 static void act(void *unused)
 {
     (void)unused;
@@ -38,9 +60,7 @@ static void act(void *unused)
             continue;
         }
         inject(AT_ACT);
-        if (!slots_are_whole()) {
-            slots_give_up((uint32_t)WEIGHTS_DAMAGED);
-        }
+        check_constants();
         if (decision.version != slots_version()) {
             kept.counts[WITHHELD]++; /* others are in use since */
             continue;

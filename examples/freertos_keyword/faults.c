@@ -21,6 +21,7 @@ struct kept kept __attribute__((section(".noinit.kept")));
 
 static const char *const reasons[REASONS] = {
     "power on", "hard fault", "assertion", "stack overflow", "watchdog", "weights damaged", "weights failed their self-test",
+    "memory damaged",
 };
 
 void faults_start(void)

@@ -4,6 +4,7 @@
 #include "FreeRTOS.h"
 #include "audio.h"
 #include "decide.h"
+#include "faults.h"
 #include "inject.h"
 #include "kept.h"
 #include "keyword.h"
@@ -38,13 +39,15 @@ static uint32_t begin_again(uint32_t after)
 /* One inference, in steps that leave as soon as the samples are overwritten; returns whether the label counts. */
 static int hear(uint32_t frame, int64_t *label)
 {
-    int code = keyword_begin(audio_samples(frame), label);
+    int code = keyword_begin(audio_samples(frame), label) == KEYWORD_OK ? KEYWORD_MORE : KEYWORD_DAMAGED;
 
-    configASSERT(code == KEYWORD_OK);
-    do {
+    while (code == KEYWORD_MORE) {
         inject(AT_STEP);
         code = audio_is_whole(frame) ? keyword_step() : KEYWORD_ORDER;
-    } while (code == KEYWORD_MORE);
+    }
+    if (code != KEYWORD_OK && code != KEYWORD_ORDER) {
+        faults_restart((uint32_t)MEMORY_DAMAGED, (uint32_t)code);
+    }
     return code == KEYWORD_OK && audio_is_whole(frame);
 }
 

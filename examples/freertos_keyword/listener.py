@@ -32,6 +32,7 @@ RECORDS = {
     "assertion in act": ("assertion in act", 0, 0),
     "stack of receive": ("stack overflow in receive", 0, 0),
     "bit of weights": ("weights damaged", 0, 0),
+    "word after the arena": ("memory damaged", 0, 0),
     "bit of weights at start": ("power on", 0, 0),
 }
 FAILED = "weights failed their self-test"  # may wait for the end of a trial, or be replaced by a later update
@@ -114,13 +115,13 @@ def main() -> None:
     lost = frames - len(decisions) - silent
     silence = int(numpy.diff(decisions[:, 0]).max())
     problems = unexplained(starts[1:], faults)
-    print(*(f"{number:5} x {fault}" for fault, number in sorted(Counter(faults).items())), sep="\n")
-    print(*problems, sep="\n", end="\n" * bool(problems))
+    for line in [f"{number:5} x {fault}" for fault, number in sorted(Counter(faults).items())] + problems:
+        print(line)
     print(f"{frames} frames, {len(decisions)} decisions, {int((decisions[:, 4] > 0).sum())} words, {wrong} wrong")
     print(f"without a decision: {silent} frames that the firmware counted, {lost} in {len(starts) - 1} resets")
     print(f"longest time without a decision: {silence} frames")
     print(
-        f"{len(faults)} faults, {len(problems)} without the right record; asleep {int(counts['asleep ms']) / (20 * frames):.0%}"
+        f"{len(faults)} injected, {len(problems)} without the right record; asleep {int(counts['asleep ms']) / (20 * frames):.0%}"
     )
     if wrong or problems or frames < count or not 0 <= lost <= LOST_IN_A_RESET * (len(starts) - 1):
         sys.exit("FAILED")

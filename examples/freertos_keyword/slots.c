@@ -88,11 +88,6 @@ uint32_t slots_version(void)
     return ((const uint32_t *)(const void *)in_use)[VERSION];
 }
 
-int slots_are_whole(void)
-{
-    return keyword_newer(in_use, in_use, is_slot(in_use) ? SLOT_BLOCK : keyword_weights_bytes) != 0;
-}
-
 void slots_give_up(uint32_t reason)
 {
     const uint32_t version = slots_version();
@@ -131,12 +126,11 @@ int slots_offer(const uint8_t *slot)
 
 int slots_take_new(void)
 {
-    const uint8_t *const slot = atomic_load(&offered);
+    const uint8_t *const slot = atomic_exchange(&offered, (const uint8_t *)0);
 
     if (!slot || !use(slot, SLOT_BLOCK)) {
         return 0;
     }
-    atomic_store(&offered, (const uint8_t *)0);
     if (!self_test_passes()) {
         slots_give_up((uint32_t)WEIGHTS_FAILED);
     }

@@ -17,9 +17,6 @@ const uint8_t *slots_in_use(void);
 /* Their version; 0: the weights that were built in. */
 uint32_t slots_version(void);
 
-/* Reads all weights in use; returns 0 where a bit of them has changed. */
-int slots_are_whole(void);
-
 /* Gives up the weights in use for good, and starts again with others. `reason` is an `enum reason` of kept.h. */
 void slots_give_up(uint32_t reason) __attribute__((noreturn));
 

@@ -6,9 +6,12 @@
 #include "faults.h"
 #include "inject.h"
 #include "kept.h"
+#include "keyword.h"
 #include "mps2.h"
 #include "slots.h"
 #include "task.h"
+
+extern uint8_t keyword_arena[];
 
 enum { MILLISECOND = CLOCK_HZ / 1000 };
 
@@ -66,6 +69,7 @@ void harm(enum kind kind)
     case UPDATE_DAMAGED: injected.offer = (uint32_t)ONE_BIT_WRONG; break;
     case UPDATE_CUT: injected.offer = (uint32_t)CUT_OFF; break;
     case UPDATE_WRONG: injected.offer = (uint32_t)WRONG_ANSWERS; break;
+    case ARENA: keyword_arena[KEYWORD_ARENA_BYTES - 1] ^= 1u; break;
     default: break;
     }
 }

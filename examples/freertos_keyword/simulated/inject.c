@@ -28,6 +28,7 @@ static const struct { const char *name; enum place place; } kinds[KINDS] = {
     {"fault in listen", AT_STEP}, {"fault in act", AT_ACT}, {"assertion in act", AT_ACT}, {"stack of receive", AT_RECEIVE},
     {"bit of weights", AT_STEP}, {"bit of weights at start", AT_RECEIVE}, {"update", AT_RECEIVE}, {"update, listen stuck", AT_STEP},
     {"update damaged", AT_RECEIVE}, {"update cut off", AT_RECEIVE}, {"update with wrong answers", AT_RECEIVE},
+    {"word after the arena", AT_STEP},
 };
 
 static void next_fault(void)
@@ -69,7 +70,7 @@ void inject(enum place place)
 {
     const uint32_t kind = injected.kind;
 
-    if (kept.frames < injected.next || kinds[kind].place != place) {
+    if (kept.frames < injected.next || kept.frames >= FRAMES || kinds[kind].place != place) {
         return;
     }
     if ((kind == FLIP || kind == FLIP_AT_START) && slots_version() == 0u) {

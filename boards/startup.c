@@ -139,16 +139,17 @@ __attribute__((naked)) void Fault_Handler(void)
     __asm__ volatile("mov r0, sp\n\tbl report_fault");
 }
 
-#define HANDLER(name) void name(void) __attribute__((weak, alias("Fault_Handler")))
-HANDLER(NMI_Handler);
-HANDLER(HardFault_Handler);
-HANDLER(MemManage_Handler);
-HANDLER(BusFault_Handler);
-HANDLER(UsageFault_Handler);
-HANDLER(SVC_Handler);
-HANDLER(DebugMon_Handler);
-HANDLER(PendSV_Handler);
-HANDLER(SysTick_Handler); /* `run` counts the turns of SysTick where a program defines it */
+#define UNLESS_DEFINED __attribute__((weak, alias("Fault_Handler")))
+
+void NMI_Handler(void) UNLESS_DEFINED;
+void HardFault_Handler(void) UNLESS_DEFINED;
+void MemManage_Handler(void) UNLESS_DEFINED;
+void BusFault_Handler(void) UNLESS_DEFINED;
+void UsageFault_Handler(void) UNLESS_DEFINED;
+void SVC_Handler(void) UNLESS_DEFINED;
+void DebugMon_Handler(void) UNLESS_DEFINED;
+void PendSV_Handler(void) UNLESS_DEFINED;
+void SysTick_Handler(void) UNLESS_DEFINED; /* `run` counts the turns of SysTick where a program defines it */
 
 typedef union { void (*handler)(void); uint32_t *stack; } vector;
 

@@ -30,8 +30,7 @@ from aidge_build.measure.accuracy.document import Judged, agreement, agreement_l
 from aidge_build.measure.accuracy.gate import verdicts
 from aidge_build.measure.accuracy.labelled import (
     LabelledSet,
-    labelled_set,
-    samples_of,
+    given_samples,
     shared_samples,
 )
 from aidge_build.measure.accuracy.stages import (
@@ -107,18 +106,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if path is None:
         raise AidgeError("the samples are missing", where="--labels", code="USAGE", hint="add --labels F.npz (docs/accuracy.md)")
     view = import_model(request)[0]
-    arrays = read_npz(Path(path))
-    is_labelled = any(key in ("labels", "targets") or key.startswith("targets_") for key in arrays)
-    try:
-        samples = first_samples((labelled_set if is_labelled else samples_of)(arrays, view), arguments.samples)
-    except AidgeError as error:
-        raise error.within(path)
-    if not is_labelled:
+    samples = first_samples(given_samples(Path(path), view), arguments.samples)
+    if not samples.is_labelled:
         _require_float(arguments, path, limits)
     stages = _stages(arguments, request, view, samples, other, block)
     notes = [*block.notes, *block.request.notices] if block else _weights_of(arguments.elf, request.name)
     notes += conversions(samples, view)
-    if is_labelled:
+    if samples.is_labelled:
         return _judged(arguments, view, samples, stages, limits, notes)
     reference = "the float model" if stages[0].name == "float" else "the numpy backend"
     data = agreement(arguments.model, stages, samples.count, _shared(arguments, view, samples), _differing(stages))

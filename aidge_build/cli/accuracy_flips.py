@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -25,13 +24,13 @@ from aidge_build.measure.accuracy.flips.emulated import EmulatedModel
 from aidge_build.measure.accuracy.flips.native import NativeModel
 from aidge_build.measure.accuracy.flips.native import Outcome as FlipOutcome
 from aidge_build.measure.accuracy.flips.tally import Judge, Tally, lines_of, tables_of
-from aidge_build.measure.accuracy.labelled import LabelledSet, labelled_set, samples_of
+from aidge_build.measure.accuracy.labelled import LabelledSet, given_samples
 from aidge_build.measure.accuracy.stages import first_samples, real_values
 from aidge_build.measure.accuracy.task import task_of
 from aidge_build.plan.program import Program
 from aidge_build.prepare.input_samples import fed
 from aidge_build.run.emulate.model_calls import has_calls
-from aidge_build.run.verify.vectors import Vectors, read_npz, stored_rows
+from aidge_build.run.verify.vectors import Vectors, stored_rows
 
 SAMPLES, EMULATED_SAMPLES = 20, 5  # of the file
 EMULATED = 200  # flips in the emulator
@@ -97,25 +96,13 @@ def _require_usable(arguments: argparse.Namespace) -> None:
 
 def _samples(arguments: argparse.Namespace, program: Program) -> LabelledSet:
     """The first --samples of the file, else some from all parts of it; labels may be missing."""
-    path = arguments.labels or arguments.quantize
-    arrays = read_npz(Path(path))
-    is_labelled = any(key in ("labels", "targets") or key.startswith("targets_") for key in arrays)
-    try:
-        found = (labelled_set if is_labelled else samples_of)(arrays, program.view)
-        return _spread(found, SAMPLES) if arguments.samples is None else first_samples(found, arguments.samples)
-    except AidgeError as error:
-        raise error.within(path)
+    found = given_samples(Path(arguments.labels or arguments.quantize), program.view)
+    return _spread(found, SAMPLES) if arguments.samples is None else first_samples(found, arguments.samples)
 
 
 def _spread(samples: LabelledSet, count: int) -> LabelledSet:
     """Returns `count` samples at equal distances, because files are often sorted by class."""
-    chosen = numpy.arange(min(count, samples.count)) * samples.count // min(count, samples.count)
-
-    def cut(arrays: Vectors) -> Vectors:
-        return {name: values[chosen] for name, values in arrays.items()}
-
-    labels = None if samples.labels is None else samples.labels[chosen]
-    return replace(samples, inputs=cut(samples.inputs), labels=labels, targets=cut(samples.targets))
+    return samples.chosen(numpy.arange(min(count, samples.count)) * samples.count // min(count, samples.count))
 
 
 def _program(arguments: argparse.Namespace, **changes) -> Program:

@@ -8,16 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import NoneType
 
 from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.base.naming import counted
 from aidge_build.base.options import BUDGET, CHECK, add_options, options_named
 from aidge_build.base.options.wording import as_typed
 from aidge_build.base.output import write_files
-from aidge_build.base.reading import read_json
 from aidge_build.boards import Board, Region, load_board
 from aidge_build.boards.cores import Core
+from aidge_build.cli.given_plans import read_plan
 from aidge_build.cli.kept_check import keep, kept, key_of
 from aidge_build.cli.linked import (
     Memories,
@@ -37,7 +36,6 @@ from aidge_build.prove.elf.arena_proof import check_reach
 from aidge_build.prove.elf.argument_addresses import argument_addresses
 from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.cache_maintenance import check_maintenance
-from aidge_build.prove.elf.claim import claim_from
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
 from aidge_build.prove.elf.concurrent_calls import check_concurrent
 from aidge_build.prove.elf.contents import check_contents, rest_of
@@ -60,16 +58,6 @@ from aidge_build.prove.elf.task_stacks import TaskStack, check_tasks, task_stack
 from aidge_build.prove.elf.waivers import Waivers, read_waivers
 from aidge_build.prove.longest import StepsBound
 
-# The fields that the check reads of a plan.
-_PLAN = {
-    "model": str,
-    "model_sha256": str,
-    "arena_bytes": int,
-    "weights_bytes?": (int, NoneType),
-    "peak_bytes?": (int, NoneType),
-    "layers?": [{"symbol": str}],
-    "claim?": {},
-}
 EXAMPLES = (
     ("check app.elf --board stm32f7", "memory as planned, weights as generated, a bound of the stack"),
     ("check app.elf --region FLASH=0x08000000,0x100000,flash --region RAM=0x20000000,0x20000,ram", "without a board file"),
@@ -153,7 +141,7 @@ class _Program:
 
 def _read(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> _Program:
     image = read_image(elf)
-    plans = [_read_plan(path, image.has_64_bits) for path in arguments.plan]
+    plans = [read_plan(path, image.has_64_bits) for path in arguments.plan]
     claims = with_planned(image, read_claims(image), {plan.file: plan.claim for plan in plans if plan.claim})
     linked = tuple(claim for claim in claims if is_linked(image, claim))
     compared = [read_object(path) for path in objects] if linked or not claims else []
@@ -289,32 +277,6 @@ def _shown(findings: tuple[Finding, ...], quiet: list[str]) -> tuple[Finding, ..
     if unknown:
         raise AidgeError(f"there is no finding {unknown[0]!r}", where="--quiet", tried=sorted(RULES), code="USAGE")
     return tuple(finding for finding in findings if finding.severity == ERROR or finding.code not in quiet)
-
-
-def _read_plan(path: Path, has_64_bits: bool) -> Plan:
-    fields = read_json(path, _PLAN, "PLAN_FILE", "N.plan.json of `compile`")
-    return Plan(
-        path.name,
-        fields["model"],
-        fields["model_sha256"],
-        fields["arena_bytes"],
-        fields.get("weights_bytes"),
-        fields.get("peak_bytes"),
-        tuple(layer["symbol"] for layer in fields["layers"]) if "layers" in fields else None,
-        _claim_of_plan(path, fields, has_64_bits) if "claim" in fields else None,
-    )
-
-
-def _claim_of_plan(path: Path, fields: dict, has_64_bits: bool) -> Claim:
-    try:
-        claim = claim_from(fields["claim"], has_64_bits)
-        if claim.model != fields["model"]:
-            raise ValueError(f"it is of model {claim.model}")
-        return claim
-    except (ValueError, RecursionError) as error:
-        raise AidgeError(
-            f"its claim is damaged ({str(error):.80})", where=str(path), hint="generate again", code="PLAN_FILE"
-        ) from error
 
 
 def _as_json(read: _Program, findings: tuple[Finding, ...]) -> dict:

@@ -29,13 +29,7 @@ from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, ste
 from aidge_build.cli.other_contract import rounded_by
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.probing import add_probe_arguments, measured_json, measured_lines, probe_from
-from aidge_build.cli.replayed import (
-    add_replay_arguments,
-    name_of,
-    replay_from,
-    replayed,
-    require_one_source,
-)
+from aidge_build.cli.replayed import add_replay_arguments, name_of, replay_from, replayed, require_one_source
 from aidge_build.cli.serial import add_serial_arguments, serial_from
 from aidge_build.cli.steps import step_finding, step_lines
 from aidge_build.cli.verdict import Compared, compared_outputs, verdict

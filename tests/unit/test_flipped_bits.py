@@ -46,7 +46,7 @@ def test_the_place_of_a_bit_counts_from_the_least_significant_one_of_its_element
 
 def tally(task: Task | None, labels=None, targets=None) -> Tally:
     view = GraphView("net", (), {"y": Tensor("y", (1, 3), DType.int8)}, (), ("y",))
-    samples = LabelledSet({"x": numpy.zeros((2, 1))}, labels, targets or {})
+    samples = LabelledSet({"x": numpy.zeros((2, 1))}, labels=labels, targets=targets or {})
     return Tally(view, ARRAYS, bytes([1, 5, 2, 9, 0, 100]), Judge(samples, {"x": numpy.zeros((2, 1))}, task))
 
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import counted
+from aidge_build.base.npz import read_npz
 from aidge_build.graph.view import GraphView
 from aidge_build.prepare.input_samples import WANTED, Samples, input_samples
 from aidge_build.prepare.quantization.samples import require_finite
@@ -25,6 +27,30 @@ class LabelledSet(Samples):
 
     labels: numpy.ndarray | None = None
     targets: Vectors = field(default_factory=dict)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the right answers are known."""
+        return self.labels is not None or bool(self.targets)
+
+    def chosen(self, places: numpy.ndarray | slice) -> LabelledSet:
+        """Returns the samples at these places, with their answers."""
+
+        def cut(arrays: Vectors) -> Vectors:
+            return {name: values[places] for name, values in arrays.items()}
+
+        labels = None if self.labels is None else self.labels[places]
+        return replace(self, inputs=cut(self.inputs), labels=labels, targets=cut(self.targets))
+
+
+def given_samples(path: Path, view: GraphView) -> LabelledSet:
+    """Returns the samples of an NPZ file, with its labels or targets if it has some. AidgeError names the file."""
+    arrays = read_npz(path)
+    has_answers = any(key in ("labels", "targets") or key.startswith("targets_") for key in arrays)
+    try:
+        return (labelled_set if has_answers else samples_of)(arrays, view)
+    except AidgeError as error:
+        raise error.within(str(path)) from None
 
 
 def labelled_set(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
@@ -147,12 +147,7 @@ def first_samples(samples: LabelledSet, count: int | None) -> LabelledSet:
         return samples
     if count < 1:
         raise AidgeError(f"wants a positive number, got {count}", where="--samples", code="USAGE")
-
-    def cut(arrays: Vectors) -> Vectors:
-        return {name: values[:count] for name, values in arrays.items()}
-
-    labels = None if samples.labels is None else samples.labels[:count]
-    return replace(samples, inputs=cut(samples.inputs), labels=labels, targets=cut(samples.targets))
+    return samples.chosen(slice(count))
 
 
 def stage(name: str, where: str, view: GraphView, vectors: Vectors, outputs: Vectors) -> Stage:

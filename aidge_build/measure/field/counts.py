@@ -23,7 +23,6 @@ from aidge_build.plan.monitoring import (
 )
 from aidge_build.plan.seen_range import stored_elements
 
-_HINT = "a whole dump of N_monitor, from a build with this model and these samples (--monitor-samples)"
 Bins = tuple[int, ...]
 
 
@@ -81,13 +80,26 @@ def read_counts(data: bytes, monitoring: Monitoring, digest: str, where: str) ->
                 place += len(MAGIC)
             place = data.find(MAGIC, place)
     except _Damaged as reason:
-        raise AidgeError(str(reason), where=where, code="DUMP", hint=_HINT) from None
+        raise _refused(str(reason), where) from None
     if found:
         return tuple(found)
     if not foreign and MAGIC[::-1] in data:
-        hint = "send the bytes of N_monitor in their order"
-        raise AidgeError("holds dumps with the bytes of each word reversed", where=where, code="DUMP", hint=hint)
-    raise AidgeError(foreign or f"holds no dump: {len(data):,} B without AMON", where=where, code="DUMP", hint=_HINT)
+        raise AidgeError(
+            "holds dumps with the bytes of each word reversed",
+            where=where,
+            code="DUMP",
+            hint="send the bytes of N_monitor in their order",
+        )
+    raise _refused(foreign or f"holds no dump: {len(data):,} B without AMON", where)
+
+
+def _refused(what: str, where: str) -> AidgeError:
+    return AidgeError(
+        what,
+        where=where,
+        code="DUMP",
+        hint="a whole dump of N_monitor, from a build with this model and these samples (--monitor-samples)",
+    )
 
 
 def _counts(data: bytes, place: int, monitoring: Monitoring, digest: str) -> Counts:

@@ -16,7 +16,7 @@ from aidge_build.graph.quantization import Quantization
 _CLEARLY = 0.5  # another reading explains the inputs if it leaves at most half of the difference to a sample
 _SCALE_OFF, _LEVELS_OFF = 0.05, 1.5  # of a sample itself: beyond this it was quantized otherwise
 _ROUNDING, _FLOATS = 0.35, 1e-3  # what is left of a sample itself: in levels for each rounding, of the deviation of floats
-# Of other inputs than samples: so much further from the samples that are most like them than any sample is.
+# Other inputs than samples are so much further from the samples that are most like them than any sample is.
 _RATIO_OFF, _MEAN_OFF = 1.25, 0.15  # the mean in standard deviations of all samples
 _NEIGHBOURS = 5
 _FEW_LEVELS = 0.05  # of the different values that samples have

@@ -12,7 +12,7 @@ import sys
 import gdb
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from aidge_plan import Model, address_of, fail, frames, holds, index_of, number_of
+from aidge_plan import INLINED, Model, address_of, fail, frames, holds, index_of, number_of
 from aidge_values import Reference, difference
 
 _COLUMNS, _ROWS, _DEPTH = 12, 10, 3
@@ -56,13 +56,12 @@ def _stopped(event):
     del event
     for model in [model for models in _models.values() for model in models]:
         model.forget()
-    if re.search(r"_run(_[0-9a-f]{12})?$", gdb.newest_frame().name() or ""):
-        try:
-            for model in _all_models():
-                if _is_at(address_of(model.run)):
-                    model.remember()
-        except gdb.GdbError:
-            pass  # the next command says it
+    try:
+        if re.search(r"_run(_[0-9a-f]{12})?$", gdb.newest_frame().name() or ""):
+            for model in [model for model in _all_models() if _is_at(address_of(model.run))]:
+                model.remember()
+    except (gdb.error, gdb.GdbError, OSError):
+        pass  # the next command says it
 
 
 def _continue_to(address):
@@ -75,10 +74,8 @@ def _continue_to(address):
         if stop.is_valid():
             stop.delete()
     if not _is_at(address):
-        fail(
-            "the program stopped elsewhere, in %s"
-            % (gdb.newest_frame().name() if gdb.selected_thread() else "no frame: it ended")
-        )
+        place = "in %s" % gdb.newest_frame().name() if gdb.selected_thread() else "at its end"
+        fail("the program stopped elsewhere, %s" % place)
 
 
 def _title(model, tensor):
@@ -196,7 +193,7 @@ def layers(path, vector="0"):
     if not _is_at(run):
         _continue_to(run)
     feed(path, vector)
-    calls = model.calls()
+    calls = model.calls() or fail("%s has no calls of layers: %s" % (model.run, INLINED))
     computed, differing = 0, 0
     for _, after, call in calls:
         _continue_to(after)
@@ -210,9 +207,9 @@ def layers(path, vector="0"):
         computed += len(chain)
     gdb.set_convenience_variable("aidge_differing", differing)
     if not differing:
-        inlined = len(model.layers) - computed
         print("vector %s: %d of %d layers are equal" % (vector, computed, len(model.layers)))
-        print("%d layers have no call in %s: they are inlined" % (inlined, model.run) if inlined else "", end="")
+        if computed < len(model.layers):
+            print("%d layers have no call in %s: %s" % (len(model.layers) - computed, model.run, INLINED))
 
 
 def arena(address):
@@ -223,10 +220,9 @@ def arena(address):
     for tensor in sorted(model.tensors.values(), key=lambda one: one.written):
         if holds(model.spans(tensor.array, tensor.pieces), at):
             starts = [] if tensor.rows else tensor.addresses(model)
-            element = next(
-                (index_of(each, tensor.dims) for each, start in enumerate(starts) if 0 <= at - start < tensor.width), ""
-            )
-            print("  %s %s; %s" % (tensor.name, element, model.lost(tensor, done, inside) or "in memory"))
+            element = [index_of(each, tensor.dims) for each, start in enumerate(starts) if 0 <= at - start < tensor.width]
+            state = model.lost(tensor, done, inside) or "in memory"
+            print("  %s; %s" % (" ".join(map(str, [tensor.name] + element)), state))
     for number, layer in enumerate(model.layers):
         for what in [what for what, spans in model.writes(number) if not what.startswith("'") and holds(spans, at)]:
             print("  %s, during layer '%s'" % (what, layer["name"]))
@@ -242,12 +238,12 @@ class _Watch(gdb.Breakpoint):
     def stop(self):
         """Prints who wrote."""
         number = self.model.running()[0]
-        for what in (
-            [what for what, spans in self.model.writes(number) if holds(spans, self.address, 4)] if number is not None else []
-        ):
-            print("written by layer '%s', as planned: %s" % (self.model.layers[number]["name"], what))
-            return True
-        print("written by %s: the plan lets no layer that runs now write there" % (gdb.newest_frame().name() or "unknown code"))
+        writes = self.model.writes(number) if number is not None else []
+        planned = [what for what, spans in writes if holds(spans, self.address, 4)]
+        if planned:
+            print("written by layer '%s', as planned: %s" % (self.model.layers[number]["name"], planned[0]))
+        else:
+            print("written by %s: the plan lets no layer that runs now write there" % gdb.newest_frame().name())
         return True
 
 
@@ -257,10 +253,12 @@ def watch(name, index=""):
     It prints the layer that wrote, and whether the plan lets it. It is a watchpoint of the core: DMA does not trigger it.
     """
     model = _model()
-    tensor, position = _named(model, name), 0
-    for at, dim in zip([int(word) for word in index.split(",")] if index else [0] * len(tensor.dims), tensor.dims):
-        position = position * dim + at
-    _Watch(model, tensor.addresses(model)[position])
+    tensor = _named(model, name)
+    wanted = [int(word) for word in index.split(",") if word] or [0] * len(tensor.dims)
+    elements = [index_of(at, tensor.dims) for at in range(tensor.bytes // tensor.width)]
+    if wanted not in elements:
+        fail("'%s' has no element %s: its dims are %s" % (tensor.name, wanted, tensor.dims))
+    _Watch(model, tensor.addresses(model)[elements.index(wanted)])
 
 
 class _Command(gdb.Command):

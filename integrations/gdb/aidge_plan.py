@@ -17,6 +17,7 @@ _REGISTERS = {  # of the first arguments
     "x86-64": ["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
 }
 
+INLINED = "the compiler inlined them; with debug information (-g), `break LAYER` and `aidge diff` work"
 _LONGEST_BEGIN, _STACK_WORDS = 64, 256  # bytes of code, words
 _STORE_OR_BRANCH = r"st|vst|s[bhwd]\b|fs|c\.s|b(?!i|f)|cb|j"
 
@@ -64,7 +65,7 @@ def _return_addresses():
         yield number_of(link) & ~1
         for at in range(_STACK_WORDS):
             yield _word(stack + width * at) & ~1
-    except gdb.error:
+    except (gdb.error, gdb.GdbError):
         pass  # the end of the memory, or another core
 
 
@@ -72,7 +73,7 @@ def _has_written_nothing(frame):
     """Whether a function is at its begin, or behind instructions that change only registers and the stack: at a breakpoint."""
     start, pc, of_stack = address_of(frame.name()), frame.pc(), {"sp"}
     if "86" in frame.architecture().name() or not start <= pc < start + _LONGEST_BEGIN:
-        return pc == start  # its stores have no names of their own
+        return pc == start  # stores of x86 have no names of their own
     passed = frame.architecture().disassemble(start, pc - 1) if pc > start else []
     for text in [each["asm"] for each in passed]:
         if re.match(_STORE_OR_BRANCH, text) and not of_stack.intersection(re.findall(r"\w+", text)):
@@ -136,6 +137,8 @@ class Tensor:
 
     def addresses(self, model):
         """Returns the address of each element, in the order of the model."""
+        if self.rows:
+            fail("of '%s' only %s are in memory at a time" % (self.name, self.rows.group(1)))
         start, width, places = model.base(self.array), self.width, [0]
         stored = [start + offset + at for offset, size in self.pieces for at in range(0, size - size % width, width)]
         for axis, dim in enumerate(self.dims):
@@ -151,10 +154,14 @@ class Tensor:
 
     def write(self, model, values):
         """Puts values into the program, and fails where its memory does not keep them."""
-        for address, value in zip(self.addresses(model), values):
-            gdb.selected_inferior().write_memory(address, struct.pack("<" + self.code, value))
-        if tuple(self.values(model)) != tuple(values):
-            fail("'%s' at 0x%x does not keep what is written: is it in flash?" % (self.name, self.addresses(model)[0]))
+        addresses = self.addresses(model)
+        first = min(addresses)
+        data = bytearray(memory(first, max(addresses) + self.width - first))
+        for address, value in zip(addresses, values):
+            struct.pack_into("<" + self.code, data, address - first, value)
+        gdb.selected_inferior().write_memory(first, bytes(data))
+        if memory(first, len(data)) != data:
+            fail("'%s' at 0x%x does not keep what is written: is it in flash?" % (self.name, first))
 
 
 class Model:
@@ -240,7 +247,7 @@ class Model:
         return self.seen.get(array) if owner is None else _word(owner + _pointer_bytes() * ("arena", "state").index(array))
 
     def base(self, array):
-        """Returns the same, and fails where it is not known."""
+        """Returns what `known` does, and fails where it is not known."""
         found = self.known(array)
         return fail("the address of %s is known after a stop at *%s: break there" % (array, self.run)) if found is None else found
 
@@ -297,10 +304,9 @@ class Model:
 
     def running(self):
         """Returns the number of the layer that runs, and None, or None and the address at which N_run is; (None, None): neither.
-        Where gdb does not know the frames of assembly, the first return address on the stack that is in a function of the model
-        tells."""
+        Where gdb loses the frames in assembly, the first return address on the stack in a function of the model tells."""
         found = [(frame.name() or "", frame.pc()) for frame in frames()]
-        if not any(name in self.functions or name.startswith(self.run) for name, _ in found):
+        if not any(name in self.functions or name.startswith(self.run) or name == "main" for name, _ in found):
             found = [(_function_at(address), address) for address in _return_addresses()]
         for name, pc in found:
             if name in self.functions:
@@ -314,13 +320,14 @@ class Model:
         number, pc = self.running()
         if number is not None:
             chain, newest = self.chain_of.get(number, [number]), gdb.newest_frame()
-            at_start = newest.name() in self.functions and chain == [number] and _has_written_nothing(newest)
+            at_start = newest.name() in self.functions and chain == [number] and newest.type() == gdb.NORMAL_FRAME
+            at_start = at_start and _has_written_nothing(newest)
             words = ("at the start of layer '%s'" if at_start else "in layer '%s'") % self.layers[number]["name"]
             return chain[0], [] if at_start else chain, words + (", which is computed by rows" if len(chain) > 1 else "")
         if pc is not None:
             calls = self.calls()
-            if len(calls) < len(set(self.functions.values()) - set(self.chain_of)):
-                fail("layers have no call in %s (inlined, or another compiler's): break in a layer" % self.run)
+            if len(calls) < len(set(self.functions.values()) - set(self.chain_of)) and pc != address_of(self.run):
+                fail("layers have no call in %s: %s" % (self.run, INLINED))
             done = max([self.chain_of.get(number, [number])[-1] + 1 for at, _, number in calls if at < pc] or [0])
             return done, [], "in %s, %d of %d layers complete" % (self.run, done, len(self.layers))
         if self.is_in_pieces:
@@ -332,9 +339,8 @@ class Model:
         if tensor.rows:
             return "only %s are in memory at a time" % tensor.rows.group(1)
         if tensor.written >= done:
-            return (
-                "being written by layer '%s'" if tensor.written in inside else "not written yet: layer '%s' does"
-            ) % self.layers[tensor.written]["name"]
+            words = "being written by layer '%s'" if tensor.written in inside else "not written yet: layer '%s' does"
+            return words % self.layers[tensor.written]["name"]
         mine = self.spans(tensor.array, tensor.pieces)
         for number in list(range(tensor.written + 1, done)) + [one for one in inside if one >= done]:
             for words, spans in self.writes(number):

@@ -31,7 +31,7 @@ class Reference:
         layers = "".join("%(name)s %(constants_sha256)s\n" % layer for layer in model.layers)
         digests = [model.plan["model_sha256"], hashlib.sha256(layers.encode()).hexdigest()]
         if [head.get("model_sha256"), head.get("layers_sha256")] != digests:
-            fail("%s is of another model, board or options: make it with the options of this build" % path)
+            fail("%s is of another model, board or options than %s: make it with the options of this build" % (path, model.name))
         self.tensors = sorted((model.tensors[name] for name in self.arrays if name in model.tensors), key=lambda one: one.written)
         self.count = min(len(self.arrays[tensor.name][1]) and self.arrays[tensor.name][1][0] for tensor in self.tensors)
 

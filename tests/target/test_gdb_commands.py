@@ -242,7 +242,7 @@ def damaged(values: Path, folder: Path) -> dict[str, bytes]:
         "is no whole NPZ file: Bad CRC-32": whole.replace(arrays["scores"].tobytes(), b"\x55" * arrays["scores"].size),
         "is no whole NPZ file: an array is cut": cut.getvalue(),
         "has no values of layers: aidge-build verify MODEL --io-data": inputs.getvalue(),
-        "is of another model, board or options": foreign.getvalue(),
+        "is of another model, board or options than kws": foreign.getvalue(),
     }
 
 

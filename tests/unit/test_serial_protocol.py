@@ -103,6 +103,7 @@ def test_a_refusal_of_the_firmware_is_told(words, reason):
     assert reason in refusal(only(OUTPUTS, lambda answer: frame(REFUSAL, 7, struct.pack("<II", *words))))
 
 
+@pytest.mark.requirement("SERIAL")
 def test_a_firmware_with_another_model_or_order_of_bytes_is_refused():
     other = Interface("ba9876543210", 8, 4)
     assert "it was built with header ba9876543210 (8 B in, 4 B out), this model with these options makes" in refusal(
@@ -167,6 +168,7 @@ def test_bytes_go_through_a_terminal_unchanged_in_both_directions():
         os.close(far)
 
 
+@pytest.mark.requirement("SERIAL")
 def test_a_line_that_ends_is_told():
     here, there = socket.socketpair()
     there.close()

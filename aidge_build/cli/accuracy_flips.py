@@ -76,7 +76,12 @@ def flipped(arguments: argparse.Namespace) -> Outcome:
                 said += lines
             else:
                 said.append(f"board {board.name}: not flipped there: Unicorn does not emulate this board")
-    return Outcome(said, data, EXIT_CHECK_FAILED if data["lost"] else 0)
+    return Outcome(said, data, EXIT_CHECK_FAILED if any(_lost(data.get(part, {})) for part in ("host", "board")) else 0)
+
+
+def _lost(found: dict) -> int:
+    """The flips that N_verify_constants did not find."""
+    return 0 if found.get("found") is None else found["flips"] - found["found"]
 
 
 def _require_usable(arguments: argparse.Namespace) -> None:
@@ -95,14 +100,17 @@ def _require_usable(arguments: argparse.Namespace) -> None:
 
 
 def _samples(arguments: argparse.Namespace, program: Program) -> LabelledSet:
-    """The first --samples of the file, else some from all parts of it; labels may be missing."""
+    """The first --samples of the file, else some of it; labels may be missing."""
     found = given_samples(Path(arguments.labels or arguments.quantize), program.view)
-    return _spread(found, SAMPLES) if arguments.samples is None else first_samples(found, arguments.samples)
+    return _some(program, found, SAMPLES) if arguments.samples is None else first_samples(found, arguments.samples)
 
 
-def _spread(samples: LabelledSet, count: int) -> LabelledSet:
-    """Returns `count` samples at equal distances, because files are often sorted by class."""
-    return samples.chosen(numpy.arange(min(count, samples.count)) * samples.count // min(count, samples.count))
+def _some(program: Program, samples: LabelledSet, count: int) -> LabelledSet:
+    """Returns `count` samples at equal distances, because files are often sorted by class; the first ones of a stream."""
+    count = min(count, samples.count)
+    if program.memory.states.size_bytes:
+        return first_samples(samples, count)
+    return samples.chosen(numpy.arange(count) * samples.count // count)
 
 
 def _program(arguments: argparse.Namespace, **changes) -> Program:
@@ -120,13 +128,12 @@ def _on_this_machine(
     drawn = constants.drawn(arguments.flips, arguments.seed)
     tally = _tallied(model, constants, program, judge, drawn, _BATCH)
     found = tally.as_json()
-    lost = 0 if found["found"] is None else found["flips"] - found["found"]
     all_bits = "all" if len(drawn) == constants.bits else f"of {constants.bits:,}, seed {arguments.seed}"
     title = (
         f"{arguments.model} on this machine, portable kernels: {len(drawn):,} bits of the constants ({all_bits}), one at a time; "
         f"{counted(samples.count, 'sample')}"
     )
-    return {"schema": 1, "model": arguments.model, "seed": arguments.seed, "host": found, "lost": lost}, [
+    return {"schema": 1, "model": arguments.model, "seed": arguments.seed, "host": found}, [
         *lines_of(title, found),
         *tables_of(found),
     ]
@@ -136,7 +143,7 @@ def _on_board(
     arguments: argparse.Namespace, board: Board, host: Program, samples: LabelledSet, folder: Path
 ) -> tuple[dict, list[str]]:
     """The same C on the board, whose outputs must be the same bit for bit; then the board's own kernels and constants."""
-    few = _spread(samples, EMULATED_SAMPLES)
+    few = _some(host, samples, EMULATED_SAMPLES)
     count = min(arguments.flips, EMULATED)
     constants = constants_of(host)
     rows, drawn = stored_rows(host.view, _vectors(host, few)), constants.drawn(count, arguments.seed)

@@ -75,11 +75,12 @@ class EmulatedModel:
         return found
 
     def _outputs(self, caller: Caller) -> bytes:
-        """The stored outputs of all samples."""
-        outputs = bytearray()
+        """The stored outputs of all samples, which are a stream for a model with state."""
+        outputs, states = bytearray(), self._program.memory.states
+        begin = self._program.initial_state_bytes().tobytes() + bytes([1] * states.needs_start)  # as N_reset, if it is not linked
+        if states.size_bytes:
+            caller.write(f"{self._program.name}_state", 0, begin)
         for sample in self._samples:
-            if self._program.memory.states.size_bytes:
-                caller.call(f"{self._program.name}_reset")
             outputs += b"".join(caller.run(sample).outputs)
         return bytes(outputs)
 

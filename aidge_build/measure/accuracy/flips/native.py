@@ -87,7 +87,7 @@ class NativeModel:
             symbols=[array.symbol for array in constants.arrays],
             integrity={"symbol": integrity.symbol, "size_bytes": integrity.size_bytes(8)} if integrity else None,
             call=call,
-            resets=[f"{name}_reset()"] if program.memory.states.size_bytes else [],
+            has_state=program.memory.states.size_bytes > 0,
             input_bytes=sum(program.view.tensor(given).size_bytes for given in program.view.given),
         )
         (folder / "main.c").write_text(text)

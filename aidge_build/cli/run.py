@@ -140,7 +140,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
 
     probe = probe_from(arguments, board)
     if probe:
-        return observed(arguments.elf, board, probe, claims, (folder, words), stops, run)
+        return observed(arguments.elf, board, probe, claims, (folder, words), stops, run, inputs if arguments.io_data else ())
     if len(claims) != 1:
         whole = run("")
         return refuse_end(replace(whole, runs=None) if claims else whole, arguments.elf)

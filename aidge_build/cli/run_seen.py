@@ -42,7 +42,7 @@ def add_samples_argument(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="F.npz",
         help="samples of the inputs, an NPZ file with x or x_<input>: says how the inputs that the firmware passes differ from "
-        "them, such as another scale or order of axes (Unicorn; default: inputs are not compared)",
+        "them, such as another scale or order of axes (Unicorn, or --probe; default: inputs are not compared)",
     )
 
 
@@ -120,7 +120,7 @@ def input_findings(result: RunResult, inputs: Sequence[ClaimedArgument], path: P
 def _why_not(result: RunResult, inputs: Sequence[ClaimedArgument]) -> str:
     if not inputs:
         return "a program with one model says what its inputs are, unless it has --arena caller, rows or steps"
-    return "no call of the model returned" if result.emulator == "unicorn" else "only Unicorn shows them"
+    return "QEMU does not show them: --emulator unicorn" if result.emulator == "qemu" else "no call of the model returned"
 
 
 def _tensor(port: ClaimedArgument) -> Tensor:

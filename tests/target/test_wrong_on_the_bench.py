@@ -10,6 +10,7 @@ import pytest
 
 from tests.bench_firmware import F4, M7, MISTAKES, MPS2, WINDOWS, compiler, generate, link, link_command, write_project
 from tests.command import aidge_build
+from tests.probe_board import probed
 from tests.programs import needs_cross_compiler, needs_qemu
 
 pytestmark = needs_cross_compiler
@@ -148,6 +149,13 @@ def test_two_callers_of_one_arena_are_named_before_they_meet_and_when_they_do(fo
     elf = link(F4, folder / "gen", "callers", MISTAKES["callers"])
     check = checked(elf)
     assert findings(check) == ["warning RUN02"] and "SysTick_Handler, main call gesture_run, which has one arena" in check.stdout
+
+
+def test_a_probe_shows_the_inputs_of_the_board(folder):
+    elf = link(F4, folder / "gen", "scale", MISTAKES["scale"])
+    with probed(elf, F4.board, loaded=True) as (where, _):
+        run = ran(elf, "--probe", where, "--inferences", 2)
+    assert run.exit_code == 1 and findings(run) == ["error RUN05"] and "of 2 of 2 calls: quantized with a scale of" in run.stdout
 
 
 @needs_qemu

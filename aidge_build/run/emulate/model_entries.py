@@ -8,7 +8,7 @@ from typing import Protocol
 import unicorn
 from unicorn import arm_const
 
-from aidge_build.base.errors import AidgeError
+from aidge_build.run.emulate.entry_inputs import stored_inputs
 from aidge_build.run.emulate.program import Entry, Program
 
 _REGISTERS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM_REG_R2, arm_const.UC_ARM_REG_R3)
@@ -38,7 +38,8 @@ class Entries:
 
     def _enter(self, core: unicorn.Uc, *_) -> None:
         back = core.reg_read(arm_const.UC_ARM_REG_LR) & ~1
-        self._open[back] = tuple(core.reg_read(register) for register in _REGISTERS), self._inputs(core)
+        words = tuple(core.reg_read(register) for register in _REGISTERS)
+        self._open[back] = words, self._inputs(core, words)
         if back not in self._watched:
             self._watched.add(back)
             core.hook_add(unicorn.UC_HOOK_BLOCK, self._leave, begin=back, end=back)
@@ -53,25 +54,10 @@ class Entries:
         core = self._machine.machine
         self._leave(core, core.reg_read(arm_const.UC_ARM_REG_PC) & ~1)
 
-    def _inputs(self, core: unicorn.Uc) -> tuple[bytes, ...]:
-        """Returns the stored bytes of each input; () where their places are not known, and where enough are kept."""
-        ports, found, pointers = self._machine.program.inputs, [], 0
-        self._bytes += sum(port.size_bytes for port in ports)
+    def _inputs(self, core: unicorn.Uc, words: tuple[int, ...]) -> tuple[bytes, ...]:
+        """Returns the stored bytes of each input, () if enough are kept."""
+        program = self._machine.program
+        self._bytes += sum(port.size_bytes for port in program.inputs)
         if self._bytes > _MOST_BYTES:
             return ()
-        for port in ports:
-            array = self._machine.program.image.symbol(port.symbol) if port.symbol else None
-            place = array.address + port.offset_bytes if array else self._argument(core, pointers)
-            pointers += not port.symbol
-            try:
-                found.append(self._machine.read(place, port.size_bytes))
-            except AidgeError:
-                return ()  # in no memory: the run ends where the model reads it
-        return tuple(found)
-
-    def _argument(self, core: unicorn.Uc, index: int) -> int:
-        """Returns an argument by the procedure call standard."""
-        if index < len(_REGISTERS):
-            return core.reg_read(_REGISTERS[index])
-        place = core.reg_read(arm_const.UC_ARM_REG_SP) + 4 * (index - len(_REGISTERS))
-        return int.from_bytes(self._machine.read(place, 4), "little")
+        return stored_inputs(program, words, core.reg_read(arm_const.UC_ARM_REG_SP), self._machine.read)

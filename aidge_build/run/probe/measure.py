@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from aidge_build.run.emulate.program import End, LayerCount, MeasuredCycles, RunResult, Seen
+from aidge_build.run.emulate.program import End, Entry, LayerCount, MeasuredCycles, RunResult, Seen
 from aidge_build.run.probe.cycles import Counter, NoCounter, counter_of
 from aidge_build.run.probe.session import PAINT, Session
 from aidge_build.run.probe.target import LINK, Ended
@@ -119,19 +119,19 @@ class Measuring:
 def observe(session: Session, count: int, stack_bound: int | None = None) -> RunResult:
     """Measures the next `count` inferences of the program, or fewer if the program ends. Repeats the last one to measure its
     layers, the bytes of the watched variables that it writes, and how much of the `stack_bound` bytes N_run uses."""
-    measuring, runs, exit_code = Measuring(session), 0, None
+    measuring, entries, exit_code = Measuring(session), list[Entry](), None
     try:
         try:
-            while runs < count:
+            while len(entries) < count:
                 session.reach()
                 session.note()
-                measuring.finish()
-                runs += 1
+                entries.append(session.entry(measuring.finish()))
         except Ended as end:
             exit_code = end.code
         mark = session.stack_used()
-        found = run_result(session, measuring.result(), runs, exit_code)
-        if not runs or session.target.is_lost:
+        found = run_result(session, measuring.result(), len(entries), exit_code)
+        found = replace(found, seen=replace(found.seen, entries=tuple(entries)))
+        if not entries or session.target.is_lost:
             return found
         return replace(
             found,

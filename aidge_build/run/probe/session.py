@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.boards.faults import CFSR, cause_of
 from aidge_build.prove.elf.vectors import VectorTable, find_tables, table_at
-from aidge_build.run.emulate.program import NO_ADDRESS, Program
+from aidge_build.run.emulate.entry_inputs import REGISTERS, stored_inputs
+from aidge_build.run.emulate.program import NO_ADDRESS, Entry, Program
 from aidge_build.run.emulate.semihosting import Semihosting
 from aidge_build.run.probe.loading import load
 from aidge_build.run.probe.remote import NoAnswer
@@ -28,11 +29,13 @@ _MACHINE = "ARM"
 
 @dataclass(frozen=True)
 class Entered:
-    """The registers and the model's memory at the entry of N_run: enough to enter it once more."""
+    """The registers and the model's memory at the entry of N_run: enough to enter it once more. `inputs` are the stored bytes of
+    the program's inputs, if it asks for them."""
 
     registers: tuple[int, ...]
     arguments: bytes
     memory: tuple[tuple[int, bytes], ...]
+    inputs: tuple[bytes, ...] = ()
 
     @property
     def returns_to(self) -> int:
@@ -69,7 +72,8 @@ class Session:
         registers = self._to_entry()
         stack = registers[STACK_POINTER]
         arguments = self.target.read(stack, self._readable(stack))
-        self.entered = Entered(registers, arguments, ())
+        inputs = stored_inputs(self.program, registers[:REGISTERS], stack, self.target.read)
+        self.entered = Entered(registers, arguments, (), inputs)
 
     def _to_entry(self) -> tuple[int, ...]:
         self.run_to((self.program.run_address & ~1,))
@@ -84,6 +88,11 @@ class Session:
     def stack_pointer(self) -> int:
         """The stack pointer at the entry of the current inference."""
         return self._entered().registers[STACK_POINTER]
+
+    def entry(self, status: int) -> Entry:
+        """The current inference, which returned `status`, with the inputs that the program passed."""
+        entered = self._entered()
+        return Entry(entered.registers[:REGISTERS], entered.inputs, status)
 
     @property
     def returns_to(self) -> int:

@@ -6,9 +6,11 @@ Register: Armv7-M Architecture Reference Manual, B3.2.20 (CPACR).
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import Protocol
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.prove.elf.reservations import Reservation, stack_reservation
 from aidge_build.run.emulate.fpu_use import uses_fpu
 from aidge_build.run.emulate.model_entries import Entries
@@ -65,11 +67,11 @@ def _reserve(machine: Machine) -> Reservation | None:
 
 
 def _full_stack(machine: Machine) -> str:
-    """Zeros count as unused: start-up code may clear the whole RAM."""
+    """Returns the reserve of the stack, in words, if its lowest word was written. Equal words count as unused: start-up code may
+    clear the stack, or fill it with a pattern of its own."""
     kept = _reserve(machine)
-    if kept is None or machine.read(kept.begin, 4) in (bytes(4), bytes([PAINT] * 4)):
-        return ""
-    return f"{kept.end - kept.begin:,} B ({kept.by})"
+    lowest = _read(machine, kept.begin, 16) if kept else b""
+    return "" if kept is None or lowest == lowest[:4] * 4 else f"{kept.end - kept.begin:,} B ({kept.by})"
 
 
 def _user_of_fpu(machine: Machine, blocks: Iterable[tuple[int, int]]) -> str:
@@ -84,4 +86,11 @@ def _user_of_fpu(machine: Machine, blocks: Iterable[tuple[int, int]]) -> str:
 
 def _clock(machine: Machine) -> int:
     symbol = machine.program.clock_variable
-    return int.from_bytes(machine.read(symbol.address, 4), "little") if symbol else 0
+    return int.from_bytes(_read(machine, symbol.address, 4), "little") if symbol else 0
+
+
+def _read(machine: Machine, address: int, size: int) -> bytes:
+    """Returns bytes of a memory, b"" where the board has none."""
+    with contextlib.suppress(AidgeError):
+        return machine.read(address, size)
+    return b""

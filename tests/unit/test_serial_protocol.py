@@ -113,6 +113,25 @@ def test_a_firmware_with_another_model_or_order_of_bytes_is_refused():
     assert "its word 0x04030201 is 03040102 in memory" in refusal(order=b"\x03\x04\x01\x02")
 
 
+def highest_first(answer: bytes) -> bytes:
+    """The answer of a handler that writes all numbers of the frame in the other order of bytes."""
+    number, length = struct.unpack_from("<II", answer, 8)
+    body = answer[len(MAGIC) : 8] + struct.pack(">II", number, length) + answer[HEAD:-4]
+    return MAGIC + body + struct.pack(">I", zlib.crc32(body))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        highest_first,
+        only(OUTPUTS, highest_first),
+        lambda answer: answer[:-4] + answer[:-5:-1],  # only the CRC
+    ],
+)
+def test_numbers_with_the_highest_byte_first_are_told(change):
+    assert "the firmware sends numbers with the highest byte first, the protocol has the lowest first" in refusal(change)
+
+
 def test_no_damage_gives_wrong_outputs():
     """Bytes are changed, lost and added: the outputs are right or there are none."""
     chance, kinds = random.Random(1), set()

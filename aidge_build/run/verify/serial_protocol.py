@@ -56,8 +56,19 @@ def frame(kind: int, number: int, payload: bytes = b"", version: int = VERSION) 
     return MAGIC + body + struct.pack("<I", zlib.crc32(body))
 
 
+_OTHER_ORDER = (
+    "the firmware sends numbers with the highest byte first, the protocol has the lowest first",
+    "a handler of your own writes and reads each number from its lowest byte on; --serial-handler writes one that does",
+)
+
+
 class _Damaged(AidgeError):
     """A request or an answer that did not arrive whole."""
+
+
+def _swapped(word: int) -> int:
+    """Returns a word of 32 bits with its bytes in the other order."""
+    return int.from_bytes(word.to_bytes(4, "little"), "big")
 
 
 class Session:
@@ -124,6 +135,8 @@ class Session:
             if not self._have(len(MAGIC) + _HEAD.size, end):
                 return None
             version, found, zero, about, length = _HEAD.unpack_from(self._arrived, len(MAGIC))
+            if _swapped(length) == self._size_of(found) != length:
+                raise self._failure(*_OTHER_ORDER)
             if version != VERSION or zero or length != self._size_of(found):
                 raise self._damaged(number, f"its head is {bytes(self._arrived[:20]).hex()}")
             whole = len(MAGIC) + _HEAD.size + length + 4
@@ -131,6 +144,8 @@ class Session:
                 raise self._damaged(number, f"{len(self._arrived):,} of its {whole:,} B came")
             body = bytes(self._arrived[len(MAGIC) : whole - 4])
             stated = int.from_bytes(self._arrived[whole - 4 : whole], "little")
+            if _swapped(stated) == zlib.crc32(body) != stated:
+                raise self._failure(*_OTHER_ORDER)
             if stated != zlib.crc32(body):
                 raise self._damaged(number, f"its CRC is {zlib.crc32(body):08x} instead of {stated:08x}")
             del self._arrived[:whole]

@@ -127,6 +127,15 @@ def test_a_way_is_taken_elsewhere_explained_by_a_row_or_of_a_row_that_covers_not
     assert explained.faults(alone, [row, idle]) == ["idle covers nothing any more: take it out of untaken.toml"]
 
 
+def test_a_reason_on_data_names_tests_and_no_other_reason_does(tmp_path, monkeypatch):
+    rows = {"data": 'test = "tests/none.py"', "constants": 'test = "tests/docs/test_safety.py"', "guess": ""}
+    for kind, more in rows.items():
+        (tmp_path / "rows.toml").write_text(f'[[reason]]\nname = "a"\nkind = "{kind}"\nfunctions = "f"\nwhy = "w"\n{more}\n')
+        monkeypatch.setattr(explained, "TABLE", tmp_path / "rows.toml")
+        with pytest.raises(AidgeError, match=f"rows.toml: a: kind {kind}"):
+            explained.reasons()
+
+
 def test_a_branch_that_goes_otherwise_for_other_vectors_is_not_decided_by_constants():
     row = Reason("sum", "constants", "f", "why", "sum")
     (fault,) = explained.faults(explain([of_model(COMPARED, Direction("f", COMPARED.text, 0, 1, 7, 5, False))], [row]), [row])

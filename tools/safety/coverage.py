@@ -52,8 +52,9 @@ each conditional jump. The table states no reasons, and CI does not repeat it.
 |---|--:|--:|--:|--:|---|"""
 _KINDS = """
 *constants*: constants of the model decide the branch, which goes the same way for every input. Checked: two sets of vectors
-take the ways of such a line equally often. *reviewed*: the code around the branch shows it, and no count can. *machine*: the
-machine, or the alignment of buffers, decides it."""
+take the ways of such a line equally often. *data*: data decide it, or how often it is reached; the named tests of the kernel
+take it. *reviewed*: the code around the branch shows it, and no count can. *machine*: the machine, or the alignment of
+buffers, decides it."""
 
 
 def measured(folder: Path) -> list[Coverage]:
@@ -106,9 +107,16 @@ def _models(explained: Sequence[Explained]) -> Iterator[str]:
 
 def _reasons(explained: Sequence[Explained], known: Sequence[Reason]) -> Iterator[str]:
     total: Counter[str] = sum((one.reasons for one in explained), Counter())
-    yield from ("", "## Reasons", "", "| reason | kind | ways | why no model takes them |", "|---|---|--:|---|")
+    yield from (
+        "",
+        "## Reasons",
+        "",
+        "| reason | kind | ways | why no model takes them | tests that do |",
+        "|---|---|--:|---|---|",
+    )
     for row in known:
-        yield f"| {row.name} | {row.kind} | {total[row.name]:,} | {cell(row.why)} |"
+        test = f"[`{Path(row.test).stem}`](../{row.test})" if row.test else ""
+        yield f"| {row.name} | {row.kind} | {total[row.name]:,} | {cell(row.why)} | {test} |"
     yield _KINDS
 
 

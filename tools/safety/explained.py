@@ -14,18 +14,21 @@ from aidge_build.base.errors import AidgeError
 from tools.safety.measured import Coverage, Direction
 
 TABLE = Path(__file__).with_name("untaken.toml")
-KINDS = ("constants", "reviewed", "machine")
+ROOT = Path(__file__).resolve().parents[2]
+KINDS = ("constants", "data", "reviewed", "machine")
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A row of the table: expressions for the whole name of a function and for a part of a line, and why it stays untaken."""
+    """A row of the table: expressions for the whole name of a function and for a part of a line, and why it stays untaken. `test`
+    is a file of tests that takes it, for the kind `data` alone."""
 
     name: str
     kind: str
     functions: str
     why: str
     lines: str = ""
+    test: str = ""
 
     def fits(self, one: Direction) -> bool:
         return bool(re.fullmatch(self.functions, one.function) and re.search(self.lines, one.text))
@@ -46,9 +49,12 @@ class Explained:
 def reasons() -> list[Reason]:
     """Returns the rows of the table."""
     rows = [Reason(**row) for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["reason"]]
-    wrong = next((row for row in rows if row.kind not in KINDS), None)
-    if wrong is not None:
-        raise AidgeError(f"kind {wrong.kind}", where=f"{TABLE.name}: {wrong.name}", hint=f"one of {', '.join(KINDS)}")
+    for row in rows:
+        if row.kind not in KINDS or (row.kind == "data") != bool(row.test) or not (ROOT / row.test).exists():
+            what = f"kind {row.kind}, test '{row.test}'"
+            raise AidgeError(
+                what, where=f"{TABLE.name}: {row.name}", hint="the head of the file lists the kinds and what each needs"
+            )
     return rows
 
 

@@ -46,7 +46,9 @@ def measured(name: str, made: Made, arrays: Arrays, by_recording: bool) -> Measu
 
 def _of_samples(files: dict[str, Path], labels: Path, samples: int) -> Measured:
     def stages(file: Path, *words: object) -> list[dict]:
-        return called("accuracy", file, "--labels", labels, *words)["stages"]
+        data = called("accuracy", file, "--labels", labels, *words)
+        assert not data["differing_values"], f"{file.name}: {data['differing_values']} values differ on the board"
+        return data["stages"]
 
     before = ("--float", files["float"]) if "float" in files else ()
     found = stages(files["model"], "--board", BOARD, *before)

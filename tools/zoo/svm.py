@@ -92,7 +92,7 @@ def file_of(
             support_vectors=vectors.astype(numpy.float32).reshape(-1),
             coefficients=weights.astype(numpy.float32),
             rho=[bias],
-            post_transform="NONE",
+            post_transform="LOGISTIC",
         ),
     ]
     graph = helper.make_graph(

@@ -21,7 +21,8 @@ static StaticTask_t task;
 /* This product says what it heard; another one switches a relay. */
 static void act_on(const struct decision *decision)
 {
-    const uint32_t parts[] = {decision->frame, decision->since, decision->version, decision->label, decision->word};
+    const uint32_t parts[] = {decision->frame, decision->since, decision->version, decision->sound, decision->label,
+                              decision->word};
 
     console_text("heard");
     for (uint32_t at = 0; at < sizeof parts / sizeof parts[0]; at++) {

@@ -47,6 +47,17 @@ const int16_t *audio_samples(uint32_t frame)
     return halves[(frame - first - 1u) % 2u];
 }
 
+uint32_t audio_digest(uint32_t frame)
+{
+    const int16_t *const samples = audio_samples(frame);
+    uint32_t digest = 0u;
+
+    for (uint32_t at = 0; at < (uint32_t)KEYWORD_INPUT_SIZE; at++) {
+        digest = 31u * digest + (uint16_t)samples[at];
+    }
+    return digest;
+}
+
 int audio_is_whole(uint32_t frame)
 {
     return newest() == frame;

@@ -14,6 +14,9 @@ uint32_t audio_wait(void);
 /* The samples of a frame. They hold until the next but one frame begins: see audio_is_whole. */
 const int16_t *audio_samples(uint32_t frame);
 
+/* A digest of the samples of a frame: which sound a decision heard. */
+uint32_t audio_digest(uint32_t frame);
+
 /* Whether the DMA has not begun to write into the samples of this frame again. */
 int audio_is_whole(uint32_t frame);
 

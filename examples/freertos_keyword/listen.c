@@ -36,8 +36,8 @@ static uint32_t begin_again(uint32_t after)
     return after + 1u;
 }
 
-/* One inference, in steps that leave as soon as the samples are overwritten; returns whether the label counts. */
-static int hear(uint32_t frame, int64_t *label)
+/* One inference, in steps that leave as soon as the samples are overwritten; returns whether label and digest count. */
+static int hear(uint32_t frame, int64_t *label, uint32_t *sound)
 {
     int code = keyword_begin(audio_samples(frame), label) == KEYWORD_OK ? KEYWORD_MORE : KEYWORD_DAMAGED;
 
@@ -48,6 +48,7 @@ static int hear(uint32_t frame, int64_t *label)
     if (code != KEYWORD_OK && code != KEYWORD_ORDER) {
         faults_restart((uint32_t)MEMORY_DAMAGED, (uint32_t)code);
     }
+    *sound = audio_digest(frame);
     return code == KEYWORD_OK && audio_is_whole(frame);
 }
 
@@ -69,6 +70,7 @@ static void listen(void *unused)
     for (;;) {
         const uint32_t frame = audio_wait();
         int64_t label = 0;
+        uint32_t sound = 0u;
 
         if (frame == last) {
             continue; /* a second notification of the same frame */
@@ -81,9 +83,9 @@ static void listen(void *unused)
             since = begin_again(frame - 1u);
         }
         last = frame;
-        if (hear(frame, &label)) {
+        if (hear(frame, &label, &sound)) {
             const uint32_t word = decide((uint32_t)label);
-            const struct decision made = {frame, since, slots_version(), (uint8_t)label, (uint8_t)word};
+            const struct decision made = {frame, since, slots_version(), sound, (uint8_t)label, (uint8_t)word};
 
             kept.counts[HEARD]++;
             watchdog_advanced(LISTEN);

@@ -10,6 +10,7 @@ struct decision {
     uint32_t frame;   /* the newest frame that it heard */
     uint32_t since;   /* the first frame that it heard: from there on no frame is missing */
     uint32_t version; /* of the weights */
+    uint32_t sound;   /* the digest of the frame's samples */
     uint8_t label;    /* the model's label of this frame */
     uint8_t word;     /* a word that was said, or 0 */
 };

@@ -56,6 +56,12 @@ def labels(job: tuple[str, numpy.ndarray]) -> list[int]:
     return run_in_order(load_onnx(path), {"audio_pcm": samples[:, None]})["decision_label"].ravel().tolist()
 
 
+def digests(samples: numpy.ndarray) -> numpy.ndarray:
+    """The digest of each frame (audio.c)."""
+    powers = numpy.array([pow(31, at, 1 << 32) for at in range(samples.shape[1])][::-1], numpy.uint64)
+    return (samples.astype(numpy.uint16) * powers).sum(1) % (1 << 32)
+
+
 def words(heard: list[int]) -> list[int]:
     """The word that decide.c must say at each of these labels."""
     said, last = [], 0
@@ -69,7 +75,7 @@ def words(heard: list[int]) -> list[int]:
 
 
 def wrong_decisions(decisions: numpy.ndarray, networks: dict[int, str]) -> int:
-    """Of rows of frame, since, version, label, word: how many are not what numpy decides from the same frames."""
+    """Of rows of frame, since, version, sound, label, word: how many are not what numpy decides from the same frames."""
     played = recording()
     jobs, rows = [], []
     for since, version in sorted({(row[1], row[2]) for row in decisions.tolist()}):
@@ -79,8 +85,8 @@ def wrong_decisions(decisions: numpy.ndarray, networks: dict[int, str]) -> int:
         jobs.append((networks[version and (version - 1) % 3 + 1], numpy.stack(samples)))
     wrong = 0
     with ProcessPoolExecutor() as pool:
-        for made, expected in zip(rows, pool.map(labels, jobs)):
-            reference = numpy.stack([expected, words(expected)], 1)[made[:, 0] - made[:, 1]]
+        for made, job, expected in zip(rows, jobs, pool.map(labels, jobs)):
+            reference = numpy.stack([digests(job[1]), expected, words(expected)], 1)[made[:, 0] - made[:, 1]]
             wrong += int((made[:, 3:] != reference).any(1).sum())
     return wrong
 
@@ -117,7 +123,7 @@ def main() -> None:
     problems = unexplained(starts[1:], faults)
     for line in [f"{number:5} x {fault}" for fault, number in sorted(Counter(faults).items())] + problems:
         print(line)
-    print(f"{frames} frames, {len(decisions)} decisions, {int((decisions[:, 4] > 0).sum())} words, {wrong} wrong")
+    print(f"{frames} frames, {len(decisions)} decisions, {int((decisions[:, 5] > 0).sum())} words, {wrong} wrong")
     print(f"without a decision: {silent} frames that the firmware counted, {lost} in {len(starts) - 1} resets")
     print(f"longest time without a decision: {silence} frames")
     print(

@@ -7,6 +7,7 @@ import ctypes
 import importlib.util
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -236,4 +237,10 @@ def test_every_decision_under_faults_is_the_one_of_numpy(tmp_path):
     folder = copy_of_example("freertos_keyword", tmp_path)
     words = (f"freertos={KERNEL}", f"support={ROOT / 'boards'}", f"keyword={KEYWORD}", f"update={UPDATE}", "frames=100")
     printed = scons_in(folder, *words, "run")
-    assert " 0 wrong" in printed and ", 0 without the right record" in printed and "stack of task listen <= " in printed
+    assert " 0 wrong" in printed and ", 0 without the right record" in printed
+    page = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    proved = re.findall(r"stack of task (\w+) <= (\d+) B \+ (\d+) B for a switch, of (\d+) B", printed)
+    assert [task for task, *_ in proved] == ["listen", "act", "receive"]
+    for task, calls, switch, size in proved:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| task `{task}` |")]
+        assert f"| {int(calls) + int(switch)} of {size} B |" in row, (row, calls, switch)

@@ -12,6 +12,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import IO
 
 from aidge_build.base.errors import AidgeError
@@ -24,17 +25,19 @@ _CONNECT_SECONDS = 5.0
 
 
 class Port:
-    """Bytes to and from a device; `where` names it in errors."""
+    """Bytes to and from a device or a socket; `where` names it in errors."""
 
-    def __init__(self, descriptor: int, where: str):
-        self._descriptor, self.where = descriptor, where
+    def __init__(self, line: int | socket.socket, where: str):
+        self._line, self.where = line, where
+        self._receive = partial(os.read, line) if isinstance(line, int) else line.recv
+        self._send = partial(os.write, line) if isinstance(line, int) else line.send
 
     def read(self, seconds: float) -> bytes:
         """Returns the bytes that have come, as soon as there is one; b"" where none comes in this time."""
-        if not select.select([self._descriptor], [], [], max(0.0, seconds))[0]:
+        if not select.select([self._line], [], [], max(0.0, seconds))[0]:
             return b""
         try:
-            data = os.read(self._descriptor, _MOST_READ)
+            data = self._receive(_MOST_READ)
         except OSError as error:  # the board was unplugged
             raise self._broken(error) from None
         if not data:
@@ -45,11 +48,11 @@ class Port:
         """Sends bytes; AidgeError (SERIAL) where they do not leave in this time."""
         end = time.monotonic() + seconds
         while data:
-            if not select.select([], [self._descriptor], [], max(0.0, end - time.monotonic()))[1]:
+            if not select.select([], [self._line], [], max(0.0, end - time.monotonic()))[1]:
                 what = f"{len(data):,} B cannot be sent within {seconds:g} s"
                 raise AidgeError(what, where=self.where, code="SERIAL", hint="is the board connected, and flow control off?")
             try:
-                data = data[os.write(self._descriptor, data) :]
+                data = data[self._send(data) :]
             except BlockingIOError:
                 continue
             except OSError as error:
@@ -71,7 +74,7 @@ def opened_port(name: str, baud: int = BAUD) -> Iterator[Port]:
         with stream:
             stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             stream.setblocking(False)
-            yield Port(stream.fileno(), name)
+            yield Port(stream, name)
         return
     try:
         descriptor = os.open(name, os.O_RDWR | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -131,10 +134,10 @@ def _chunk(descriptor: int, seconds: float | None, path: str) -> bytes:
 def _set_raw(descriptor: int, baud: int, path: str) -> None:
     if sys.platform == "win32":
         raise AidgeError(
-            "serial devices are read on Linux and macOS",
+            "serial devices are opened on Linux and macOS",
             where=path,
             code="USAGE",
-            hint="keep what a terminal program shows in a file, and name the file",
+            hint="for verify, a program that serves the port: socket://localhost:4000; else a file with what a terminal shows",
         )
     import termios
     import tty

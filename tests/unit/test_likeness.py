@@ -34,6 +34,7 @@ def said(calls: numpy.ndarray, samples: numpy.ndarray = WINDOWS, **known) -> lis
         (levels(WINDOWS[:1]), ""),
         (levels(WINDOWS[:CALLS], 1 / 128, 0), "quantized with a scale of about 0.00"),
         (levels(WINDOWS[:CALLS], 0.1), "and a zero point of about -37; the model's are 0.01"),
+        (levels(WINDOWS[:CALLS], 0.007, -62), "quantized with a scale of about 0.00"),  # the mean stays
         (levels(WINDOWS[:CALLS], zero_point=20), "quantized with a scale of about 0.01"),
         (WINDOWS[:CALLS].astype(numpy.int8), "only 4 different values, samples have 2"),
         (

@@ -129,7 +129,7 @@ def main() -> None:
     print(
         f"{len(faults)} injected, {len(problems)} without the right record; asleep {int(counts['asleep ms']) / (20 * frames):.0%}"
     )
-    if wrong or problems or frames < count or not 0 <= lost <= LOST_IN_A_RESET * (len(starts) - 1):
+    if wrong or problems or frames < count or silence > LOST_IN_A_RESET or not 0 <= lost <= LOST_IN_A_RESET * (len(starts) - 1):
         sys.exit("FAILED")
 
 

@@ -12,12 +12,12 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.prepare.input_samples import fed, input_samples
-from aidge_build.run.verify.likeness import Passed, differences
+from aidge_build.run.verify.likeness import Difference, Passed, differences
 from aidge_build.run.verify.vectors import Vectors, read_npz
 
 
-def unlike_samples(path: Path, tensors: Sequence[Tensor], calls: Sequence[Sequence[bytes]]) -> list[str]:
-    """Returns how the inputs differ from the samples of the NPZ file, a line each; [] if they are like them. `calls` are the
+def unlike_samples(path: Path, tensors: Sequence[Tensor], calls: Sequence[Sequence[bytes]]) -> list[Difference]:
+    """Returns how the inputs differ from the samples of the NPZ file; [] if they are like them. `calls` are the
     stored bytes of each input in each call."""
     samples = _samples_in(path, tensors)
     lines = []

@@ -19,6 +19,7 @@ from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.recording import Recording
 from aidge_build.prove.elf import Claim, read_image
 from aidge_build.run.verify.dump import read_dump
+from aidge_build.run.verify.likeness import Difference
 from aidge_build.run.verify.replay import Replay, replay_of
 from aidge_build.run.verify.vectors import Vectors, stored_rows
 from aidge_build.sources.importing import refuse_other_models
@@ -147,8 +148,8 @@ def _place(arguments: argparse.Namespace, program: Program, recording: Recording
     return symbol.address - base
 
 
-def _unlike_inputs(replay: Replay, program: Program, path: str | None) -> list[str]:
-    """Returns how the recorded inputs differ from the samples of a file, a line each; [] without a file."""
+def _unlike_inputs(replay: Replay, program: Program, path: str | None) -> list[Difference]:
+    """Returns how the recorded inputs differ from the samples of a file; [] without a file."""
     if path is None:
         return []
     tensors = [program.view.tensor(name) for name in program.view.given]
@@ -159,7 +160,8 @@ def replayed(replay: Replay, program: Program, outputs: Vectors, samples: str | 
     """Whether the firmware computed the outputs of the dump, and whether its inputs are like the samples of a file."""
     data = _as_json(replay, replay.departures(outputs))
     unlike = _unlike_inputs(replay, program, samples)
-    return Outcome([*_replay_lines(data), *unlike], {"replay": data}, int(bool(data["departures"] or unlike)))
+    has_failed = bool(data["departures"]) or any(one.is_certain for one in unlike)
+    return Outcome([*_replay_lines(data), *(one.text for one in unlike)], {"replay": data}, int(has_failed))
 
 
 def _as_json(replay: Replay, departures: list[dict]) -> dict:

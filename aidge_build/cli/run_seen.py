@@ -113,8 +113,8 @@ def input_findings(result: RunResult, inputs: Sequence[ClaimedArgument], path: P
     if not entries:
         yield Finding("RUN05", ERROR, f"inputs were not compared: {_why_not(result, inputs)}", _RECORD)
         return
-    for text in unlike_samples(path, [_tensor(one) for one in inputs], [entry.inputs for entry in entries]):
-        yield Finding("RUN05", ERROR, text)
+    for one in unlike_samples(path, [_tensor(port) for port in inputs], [entry.inputs for entry in entries]):
+        yield Finding("RUN05", ERROR if one.is_certain else WARNING, one.text)
 
 
 def _why_not(result: RunResult, inputs: Sequence[ClaimedArgument]) -> str:

@@ -23,7 +23,11 @@ def levels(windows: numpy.ndarray, scale: float = SCALE, zero_point: int = ZERO_
 
 def said(calls: numpy.ndarray, samples: numpy.ndarray = WINDOWS, **known) -> list[str]:
     quantization = per_tensor(known.get("scale", SCALE), known.get("zero_point", ZERO_POINT))
-    return differences(Passed("x", calls, levels(samples, kind=calls.dtype.name, **known), quantization))
+    return texts(Passed("x", calls, levels(samples, kind=calls.dtype.name, **known), quantization))
+
+
+def texts(passed: Passed) -> list[str]:
+    return [one.text for one in differences(passed)]
 
 
 @pytest.mark.parametrize("samples", [WINDOWS, OTHERS], ids=["the samples themselves", "other samples"])
@@ -36,7 +40,7 @@ def said(calls: numpy.ndarray, samples: numpy.ndarray = WINDOWS, **known) -> lis
         (levels(WINDOWS[:CALLS], 0.1), "and a zero point of about -37; the model's are 0.01"),
         (levels(WINDOWS[:CALLS], 0.007, -62), "quantized with a scale of about 0.00"),  # the mean stays
         (levels(WINDOWS[:CALLS], zero_point=20), "quantized with a scale of about 0.01"),
-        (WINDOWS[:CALLS].astype(numpy.int8), "only 4 different values, samples have 2"),
+        (WINDOWS[:CALLS].astype(numpy.int8), "at most 4 different values, each sample has "),
         (
             levels(WINDOWS[:CALLS]).transpose(0, 3, 2, 1).reshape(CALLS, 3, 1, 32),
             "if they are read as [32, 1, 3], the axes 2, 1, 0 of the model's [3, 1, 32]",
@@ -64,7 +68,7 @@ def test_the_byte_order_of_wide_values_is_named():
 
 def test_real_values_of_another_unit_are_named_and_infinite_ones_are_like_no_sample():
     def of(calls: numpy.ndarray) -> list[str]:
-        return differences(Passed("x", calls.astype(numpy.float32), WINDOWS, None))
+        return texts(Passed("x", calls.astype(numpy.float32), WINDOWS, None))
 
     assert of(WINDOWS[:CALLS]) == []
     assert "about 9.81 times a sample plus " in of(9.81 * WINDOWS[:CALLS])[0]
@@ -76,8 +80,26 @@ def test_other_images_of_the_same_kind_are_left_alone_and_named_if_they_are_quan
         known, seen = (digits[f"{name}_images"].reshape(-1, 1, 8, 8) / numpy.float32(16) for name in ("training", "test"))
 
     def of(calls: numpy.ndarray) -> list[str]:
-        return differences(Passed("x", calls, levels(known[:300], 1 / 255, -128), per_tensor(1 / 255, -128)))
+        return texts(Passed("x", calls, levels(known[:300], 1 / 255, -128), per_tensor(1 / 255, -128)))
 
     assert [of(levels(seen[at : at + 3], 1 / 255, -128)) for at in range(0, 120, 3)] == [[]] * 40
     assert [of(levels(seen[at : at + 3], 1 / 127, 0))[0].find("scale of about 0.00") > 0 for at in range(0, 30, 3)] == [True] * 10
     assert "the axes 0, 2, 1 of the model's [1, 8, 8]" in of(levels(seen[:9], 1 / 255, -128).swapaxes(2, 3))[0]
+
+
+def test_repeated_inputs_are_no_certain_mistake_and_few_constant_ones_are_none():
+    known = levels(WINDOWS)
+    (repeated,) = differences(Passed("x", known[[3] * 5], known, None))
+    assert not repeated.is_certain
+    silent = known[:9].copy()
+    silent[2:5] = 0
+    assert [one.text for one in differences(Passed("x", silent, known, per_tensor(SCALE, ZERO_POINT))) if one.is_certain] == []
+
+
+def test_inputs_of_a_few_values_are_compared_with_the_ranges_of_the_samples():
+    random = numpy.random.default_rng(4)
+    known = random.normal((20, 1000, -3, 0), (2, 40, 0.1, 1), (200, 4)).astype(numpy.float32)
+    seen = random.normal((20, 1000, -3, 0), (2, 40, 0.1, 1), (50, 4)).astype(numpy.float32)
+    assert [texts(Passed("x", seen[at : at + 1], known, None)) for at in range(50)] == [[]] * 50
+    wrong = "of the values are outside of the range that samples have at their place"
+    assert wrong in texts(Passed("x", seen[:, ::-1], known, None))[0] and wrong in texts(Passed("x", 5 * seen, known, None))[0]

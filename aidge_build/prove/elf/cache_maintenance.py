@@ -23,14 +23,15 @@ _INVALIDATE = (0xE000EF5C, 0xE000EF70, 0xE000EF74)  # DCIMVAC, DCCIMVAC, DCCISW;
 
 
 def check_maintenance(
-    image: Image, named: Sequence[str], regions: Sequence[Region], code: Callable[[], Code]
+    image: Image, named: Sequence[str], regions: Sequence[Region], code: Callable[[], Code | None]
 ) -> Iterator[Finding]:
     """Yields DMA04 if `named` arrays in cached memories are written by DMA, and no code invalidates lines of the data cache,
-    which code switches on. `code` reads the program, which takes a second."""
+    which code switches on. `code` reads the program, which takes a second; None without a tool that does."""
     cached = [name for name in named if _is_cached(image, name, regions)]
     if not cached or image.machine != "ARM":
         return
-    written, switches_on = _system_registers(code())
+    read = code()
+    written, switches_on = _system_registers(read) if read else (set[int](), False)
     if switches_on and written.isdisjoint(_INVALIDATE):
         text = (
             f"no code invalidates the data cache, which the program switches on: the core may read old bytes of {some_of(cached)}"

@@ -30,7 +30,7 @@ def check_concurrent(image: Image, claims: Sequence[Claim]) -> Iterator[Finding]
         begins = _begins(image, tables, _leading_to(callers, run.address & ~1))
         if len(begins) > 1:
             names = some_of(sorted(_name(image, tables, one) for one in begins))
-            text = f"{names} call {run.name}, which has one arena: can one of them interrupt the call of another?"
+            text = f"{names} call {run.name}, which has one arena: none of them may interrupt the call of another"
             yield Finding("RUN02", WARNING if any(begins.values()) else NOTE, text)
 
 

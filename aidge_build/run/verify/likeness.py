@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy
@@ -19,8 +19,10 @@ _ROUNDING, _FLOATS = 0.35, 1e-3  # what is left of a sample itself: in levels fo
 # Other inputs than samples are so much further from the samples that are most like them than any sample is.
 _RATIO_OFF, _MEAN_OFF = 1.25, 0.15  # the mean in standard deviations of all samples
 _NEIGHBOURS = 5
-_FEW_LEVELS = 0.05  # of the different values that samples have
-_MOST_SAMPLES, _MOST_AXES = 1000, 4
+_FEW_LEVELS = 0.25  # of the different values in the sample that has the fewest
+_LEAST_ELEMENTS = 16  # below, inputs have no shape: they are compared with the ranges of the samples
+_OUTSIDE, _RANGE_SLACK = 0.5, 0.25  # of the values; of the range
+_MOST_SAMPLES, _LEAST_SAMPLES, _MOST_VALUES, _MOST_AXES = 1000, 50, 1 << 22, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,14 @@ class Passed:
     calls: numpy.ndarray
     samples: numpy.ndarray
     quantization: Quantization | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference of inputs from samples, in words. `is_certain`: it is wrong, whatever the firmware is meant to do."""
+
+    text: str
+    is_certain: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,35 +73,71 @@ class _Match:
         return float(numpy.median(self.likeness.max(1)))
 
 
-def differences(passed: Passed) -> list[str]:
-    """Returns what is wrong with the inputs of the calls, a line each; [] if they are like the samples."""
-    calls = passed.calls.reshape(len(passed.calls), -1)
-    is_constant = (calls == calls[:, :1]).all(1)
+def differences(passed: Passed) -> list[Difference]:
+    """Returns what is wrong with the inputs of the calls; [] if they are like the samples."""
+    all_calls, samples = (_first(values) for values in (passed.calls, passed.samples))
+    calls = all_calls.reshape(len(all_calls), -1)
+    with numpy.errstate(all="ignore"):  # another byte order makes any float of a float
+        if calls.shape[1] < _LEAST_ELEMENTS:
+            found = [(len(calls), Difference(text)) for text in _outside(calls, samples.reshape(len(samples), -1))]
+        else:
+            found = list(_of_shapes(Passed(passed.name, all_calls, samples, passed.quantization)))
+    count = counted(len(calls), "call")
+    return [replace(one, text=f"input '{passed.name}' of {number} of {count}: {one.text}") for number, one in found]
+
+
+def _first(values: numpy.ndarray) -> numpy.ndarray:
+    """Returns so many of the first calls or samples that a computer holds them several times."""
+    return values[: min(_MOST_SAMPLES, max(_LEAST_SAMPLES, _MOST_VALUES // max(values[0].size, 1)))]
+
+
+def _outside(calls: numpy.ndarray, samples: numpy.ndarray) -> Iterator[str]:
+    """Yields a line if most values are outside of the range that samples have at the same place."""
+    low, high = samples.min(0).astype(numpy.float64), samples.max(0).astype(numpy.float64)
+    slack = _RANGE_SLACK * (high - low) + (samples.dtype.kind != "f")
+    share = float(((calls < low - slack) | (calls > high + slack)).mean())
+    if share > _OUTSIDE:
+        yield (
+            f"{share:.0%} of the values are outside of the range that samples have at their place: another scale, unit or order "
+            "of columns"
+        )
+
+
+def _of_shapes(passed: Passed) -> Iterator[tuple[int, Difference]]:
+    """Yields the number of calls with each difference."""
+    calls, samples = (values.reshape(len(values), -1) for values in (passed.calls, passed.samples))
+    is_constant = _are_constant(calls)
     is_repeated = numpy.r_[False, (calls[1:] == calls[:-1]).all(1)] & ~is_constant
-    left = passed.calls[~(is_constant | is_repeated)]
-    texts = []
-    if is_constant.any() and numpy.ptp(passed.samples):
+    if is_constant.mean() > max(_OUTSIDE, _are_constant(samples).mean()):
         values = numpy.unique(calls[is_constant, 0])
         level = f"{values[0]:g}" if len(values) == 1 else "one number"
-        texts.append((is_constant.sum(), f"every value is {level}: nothing was written there, or all values round to one level"))
+        text = f"every value is {level}: nothing was written there, or all values round to one level"
+        yield int(is_constant.sum()), Difference(text)
     if is_repeated.any():
-        texts.append(
-            (is_repeated.sum(), "the same as in the call before: nothing new arrived, or the core reads an old cache line")
-        )
-    if len(left):
-        with numpy.errstate(all="ignore"):  # another byte order makes any float of a float
-            texts += [(len(left), text) for text in _explained(passed, left)]
-    return [f"input '{passed.name}' of {count} of {counted(len(calls), 'call')}: {text}" for count, text in texts]
+        text = "the same as in the call before: a stored input, or nothing new arrived, or the core reads an old cache line"
+        yield int(is_repeated.sum()), Difference(text, is_certain=False)
+    left = passed.calls[~(is_constant | is_repeated)]
+    for text in _explained(passed, left) if len(left) else ():
+        yield len(left), Difference(text)
+
+
+def _are_constant(rows: numpy.ndarray) -> numpy.ndarray:
+    return (rows == rows[:, :1]).all(1)
+
+
+def _levels(rows: numpy.ndarray) -> numpy.ndarray:
+    """Returns how many different values each row has."""
+    return 1 + (numpy.diff(numpy.sort(rows, 1), axis=1) != 0).sum(1)
 
 
 def _explained(passed: Passed, calls: numpy.ndarray) -> Iterator[str]:
     """Yields how inputs differ that change, unless they are like samples."""
-    samples = passed.samples[:_MOST_SAMPLES].reshape(min(len(passed.samples), _MOST_SAMPLES), -1).astype(numpy.float64)
-    levels, known_levels = len(numpy.unique(calls)), len(numpy.unique(samples))
+    samples = passed.samples.reshape(len(passed.samples), -1).astype(numpy.float64)
+    levels, known_levels = _levels(calls.reshape(len(calls), -1)).max(), _levels(samples).min()
     if levels < _FEW_LEVELS * known_levels:
         yield (
-            f"only {levels} different values, samples have {known_levels}: real values must be divided by the scale before they "
-            "are rounded"
+            f"at most {levels} different values, each sample has {known_levels} or more: real values must be divided by the "
+            "scale before they are rounded"
         )
         return
     known = _known(samples)

@@ -98,7 +98,7 @@ def _refused(what: str, where: str) -> AidgeError:
         what,
         where=where,
         code="DUMP",
-        hint="a whole dump of N_monitor, from a build with this model and these samples (--monitor-samples)",
+        hint="a whole dump of N_monitor, from a build with this model, these samples (--monitor-samples) and the same options",
     )
 
 

@@ -118,11 +118,21 @@ def _counts(data: bytes, place: int, monitoring: Monitoring, digest: str) -> Cou
     if zlib.crc32(dump[:-CRC_BYTES]) != int.from_bytes(dump[-CRC_BYTES:], "little"):
         raise _Damaged(f"{at}the dump is damaged: its CRC is of other bytes")
     counts = _numbers(dump[HEAD_BYTES + DIGEST_BYTES : -CRC_BYTES], monitoring)
-    if any(sum(bins) != counts.counted for bins in counts.bins) or counts.counted > counts.inferences:
-        raise _Damaged(f"{at}the dump was taken during an inference: its histograms do not add up")
+    if not _agree(counts):
+        raise _Damaged(f"{at}the dump was taken during an inference: its numbers contradict each other")
     if not counts.counted:
         raise _Damaged(f"{at}no inference has run since the last reset")
     return counts
+
+
+def _agree(counts: Counts) -> bool:
+    """Whether no number contradicts another one."""
+    return (
+        counts.counted <= counts.inferences
+        and all(sum(bins) == counts.counted for bins in counts.bins)
+        and all(one.with_saturated <= min(one.saturated, counts.counted) for one in counts.inputs)
+        and all(one.with_beyond <= min(one.beyond, counts.counted) for one in counts.inputs)
+    )
 
 
 def _numbers(data: bytes, monitoring: Monitoring) -> Counts:

@@ -41,6 +41,15 @@ def image_filter(height: int = 20, width: int = 9) -> bytes:
     return model(text, inputs=f"float[1,1,{height},{width}] x", outputs=f"{dims} y", constants={"w": weights})
 
 
+def flat_image(height: int = 20, width: int = 9) -> bytes:
+    """float32: the input is one row of numbers in the file, and an image for the layers."""
+    weights = numpy.random.default_rng(2).normal(size=(1, 1, 3, 3)).astype(numpy.float32)
+    text = "image = Reshape(x, dims) a = Conv(image, w) y = Relu(a)"
+    constants = {"w": weights, "dims": numpy.array([1, 1, height, width])}
+    dims = f"float[1,1,{height - 2},{width - 2}]"
+    return model(text, inputs=f"float[1,{height * width}] x", outputs=f"{dims} y", constants=constants)
+
+
 def sparse_rows(height: int = 24, width: int = 6) -> bytes:
     """float32: nobody reads the last row, and when it comes the output has its place."""
     weights = numpy.random.default_rng(5).normal(size=(1, 1, 2, 2)).astype(numpy.float32)

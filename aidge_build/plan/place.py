@@ -18,7 +18,7 @@ class Place:
     """The place of a tensor. `kind` is "input" or "output" (`index`: position in the signature), "arena" or "state"
     (`offset_bytes`), or "constant" (in flash). A member of a concatenation may be in `rows` that begin `stride_bytes` apart;
     `plane` is the choice of a memory manager instead: with gaps between positions, or wrapped around an end. `line_bytes` (not 0)
-    are the bytes of the rows that a cascade keeps of the tensor: its other rows are not in memory."""
+    are the bytes of the rows that a cascade keeps of the tensor's `line_height` rows: the other rows are not in memory."""
 
     kind: str
     index: int = 0
@@ -27,6 +27,7 @@ class Place:
     stride_bytes: int = 0
     plane: MemInfo | None = None
     line_bytes: int = 0
+    line_height: int = 0
 
     def extent_bytes(self, size_bytes: int) -> int:
         """Returns the bytes from the first to the last byte of a tensor of this size, gaps between its rows included (up to the

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -18,7 +19,7 @@ from aidge_build.run.toolchain import build_program
 from tests.command import Result, aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
-from tests.row_models import WITHOUT_ROWS, image_classifier, image_filter, program, running_image, sparse_rows
+from tests.row_models import WITHOUT_ROWS, flat_image, image_classifier, image_filter, program, running_image, sparse_rows
 from tests.sanitized import code_of, sanitized
 
 BOARD = load_board("mps2-an386")
@@ -52,6 +53,14 @@ def test_rows_that_are_pushed_in_any_number_give_the_bits_of_a_run(name, way, tm
     compiled(tmp_path, data, "--cpu", "host", *words, *state)
     options = {"io" if word == "--io" else "arena": value for word, value in zip(words[::2], words[1::2], strict=True)}
     (tmp_path / "main.c").write_text(program(type_name=type_name, has_state=has_state, **options))
+    assert code_of(sanitized(tmp_path)) == 0
+
+
+def test_a_flat_input_has_the_rows_of_the_image_that_layers_make_of_it(tmp_path):
+    compiled(tmp_path, flat_image(), "--cpu", "host")
+    (place,) = (one["place"] for one in json.loads((tmp_path / "net.plan.json").read_text())["inputs"])
+    assert place.endswith(" of 20 rows")
+    (tmp_path / "main.c").write_text(program(type_name="float"))
     assert code_of(sanitized(tmp_path)) == 0
 
 

@@ -9,7 +9,6 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.build.emit.ports import Port
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.graph.tensor import Tensor
-from aidge_build.plan.cascade.row_layer import ROW_AXIS
 from aidge_build.plan.constant_arrays import Array, Arrays
 from aidge_build.plan.place import Place
 from aidge_build.plan.program import Layer, Program
@@ -146,8 +145,7 @@ class Places:
                 return f"arena{part.ending} from byte {first}, positions {place.plane.stride} bytes apart"
             rows = f", {place.rows} rows of {tensor.size_bytes // place.rows}" if place.rows > 1 else ""
             if place.line_bytes:
-                height = tensor.dims[ROW_AXIS]
-                rows = f", {place.line_bytes * height // tensor.size_bytes} of {height} rows"
+                rows = f", {place.line_bytes * place.line_height // tensor.size_bytes} of {place.line_height} rows"
             return f"arena{part.ending} bytes {first}..{first + place.extent_bytes(tensor.size_bytes) - 1}{rows}"
         return f"argument {spot.port.parameter}" + (f" from byte {spot.offset_bytes}" if spot.offset_bytes else "")
 

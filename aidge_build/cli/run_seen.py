@@ -29,6 +29,7 @@ _CODES = {  # that N_run returns after it computed nothing
     6: "constants are damaged",
     7: "bytes next to the arena were overwritten",
 }
+_NOT_YET = (3, 4)  # a firmware may try, and call again later: a warning if other calls computed
 _CLOCK_OFF = 0.02  # of the clock of the board's file
 _MANY_CYCLES = 1.5  # of the estimate, which is at most 11 % too low for what was measured without wait states
 _RECORD = "a build with --record keeps inputs: verify --replay compares them (docs/c-api.md)"
@@ -78,7 +79,9 @@ def _refused(claim: Claim, refused: Sequence[Entry], calls: int, uncalled: int, 
     first = refused[0]
     words = ", ".join(f"0x{word:x}" for word in first.words[: _arguments(claim)])
     how_often = f"{len(refused)} of {counted(calls, 'call')}"
-    return Finding("RUN01", ERROR, f"{name}({words}) returned {first.status} in {how_often}: {_CODES[first.status]}")
+    may_wait = len(refused) < calls and all(entry.status in _NOT_YET for entry in refused)
+    severity = WARNING if may_wait else ERROR
+    return Finding("RUN01", severity, f"{name}({words}) returned {first.status} in {how_often}: {_CODES[first.status]}")
 
 
 def _arguments(claim: Claim) -> int:

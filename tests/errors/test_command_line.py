@@ -23,7 +23,7 @@ HOSTILE = "w*/ int injected = 42; /*"
         (["chekc", "app.elf"], "aidge-build: there is no verb 'chekc'. Hint: did you mean 'check'?"),
         (["stakc"], "aidge-build: there is no verb 'stakc'. Hint: verbs: new, fit, doctor, "),
         (["bords"], "aidge-build: there is no verb 'bords'. Hint: did you mean 'list boards'?"),
-        (["list", "bords"], "aidge-build: list: there is no list of 'bords'. Hint: boards, kernels, operators, options"),
+        (["list", "bords"], "aidge-build: list: there is no list of 'bords'. Hint: boards, kernels, operators, zoo, options"),
         (["check"], "aidge-build: check: the following arguments are required: ELF. Hint: aidge-build check --help"),
         (
             ["compile", "README.md"],

@@ -167,13 +167,15 @@ LOOKED_AT: dict[str, list[tuple]] = {
     "boards": [("evil", "--board-path", "boards"), (EVIL,)],
     "kernels": [("--kernel-path", "library")],
     "ops": [(EVIL,)],
+    "zoo": [(EVIL,)],
+    "serial_handler": [("m.onnx", "--board", "evil", "--board-path", "boards"), ("nan.onnx", "--out", EVIL)],
     "link_script": [("--board", "evil", "--board-path", "boards", "--out", "link.ld"), ("--board", EVIL, "--out", "link.ld")],
     "explain_link": [("--", "cc", EVIL)],
     "new": [("project", "--model", "m.onnx"), (EVIL,)],
     "init": [("m.onnx", "--folder", "foreign"), (EVIL,)],
 }
 # They read nothing that a stranger wrote.
-WITHOUT_STRANGERS = {"list", "options", "conformance", "cmake_dir", "completion", "doctor"}
+WITHOUT_STRANGERS = {"list", "options", "conformance", "cmake_dir", "completion", "doctor", "gdb_script"}
 
 
 def test_every_verb_is_looked_at():

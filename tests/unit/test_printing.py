@@ -51,7 +51,9 @@ def test_only_the_terminals_own_file_reaches_the_terminal():
     files = sorted(PACKAGE.rglob("*.py"))
     assert len(files) > 250 and _calls_that_write(PACKAGE / "base" / "terminal.py")
     others = [line for path in files if path.name != "terminal.py" for line in _calls_that_write(path)]
-    of_the_api, silenced = others  # the text of the Python API's is `printable`; Dask's own lines are kept from the terminal
+    # Bytes for a serial device; the text of the Python API's is `printable`; Dask's own lines are kept from the terminal.
+    to_a_device, of_the_api, silenced = others
+    assert to_a_device.startswith("serial_line.py:") and to_a_device.endswith(": os.write")
     assert of_the_api.startswith("load_onnx.py:") and of_the_api.endswith(": warnings.warn")
     assert silenced.startswith("on_dask.py:") and silenced.endswith(": logging.getLogger")
 

@@ -60,6 +60,9 @@ BY_IDENTITY = {
     "aidge_build.prepare.recipes.channel_reach.Sums",
     "aidge_build.prepare.recipes.channel_use.Product",
     "aidge_build.prepare.recipes.fit_bias.Fitted",
+    "aidge_build.run.verify.likeness.Passed",
+    "aidge_build.run.verify.likeness._Known",
+    "aidge_build.run.verify.likeness._Match",
     "aidge_build.prepare.recipes.fit_bias._Layer",
 }
 

@@ -64,6 +64,12 @@ def of_model(path: Path) -> Entry | None:
     return next((one for one in map(entry, names()) if one.model == path.resolve()), None)
 
 
+def samples_word(path: Path) -> str:
+    """The word of a command for samples of a model: the file that comes with a model of the zoo, else a placeholder."""
+    one = of_model(path)
+    return f"{PREFIX}{one.name}/{SAMPLES}" if one else "F.npz"
+
+
 def resolved(word: str) -> str:
     """The word of a command with the path of a file in place of `zoo:NAME` or `zoo:NAME/test.npz`, also after `--option=`."""
     option, found, name = word.partition(PREFIX)

@@ -9,6 +9,7 @@ from pathlib import Path
 from aidge_build.base.errors import AidgeError, needs_option
 from aidge_build.base.naming import counted
 from aidge_build.base.reading import read_regular
+from aidge_build.base.zoo import samples_word
 from aidge_build.build.emit.ports import data_digest
 from aidge_build.build.emit.record import record_symbol
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, read_model_file
@@ -56,7 +57,8 @@ def require_one_source(arguments: argparse.Namespace) -> None:
     """Vectors or a dump, and only the options of the one that is given. With a dump, vectors are samples of its inputs."""
     if arguments.io_data is None and arguments.replay is None:
         _refuse_program(arguments.model)
-        raise AidgeError("the vectors are missing", where="verify", code="USAGE", hint="--io-data F.npz, or --replay DUMP")
+        file = samples_word(Path(arguments.model))
+        raise AidgeError("the vectors are missing", where="verify", code="USAGE", hint=f"--io-data {file}, or --replay DUMP")
     if arguments.replay is not None and arguments.probe is not None:
         raise AidgeError("works only in the emulator", where="--replay", hint="leave out --probe", code="USAGE")
     if arguments.replay is None:

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from aidge_build.base.terminal import table
-from aidge_build.base.zoo import Entry, entry, names
+from aidge_build.base.zoo import Entry, entry, names, of_model
 from aidge_build.cli.outcome import Outcome
 
 EXAMPLES = (
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    entries = [entry(name) for name in arguments.names or names()]
+    entries = [of_model(Path(name)) or entry(name) for name in arguments.names or names()]  # zoo:NAME is a path by now
     lines = [line for one in entries for line in _card(one)] if arguments.names else _list(entries)
     return Outcome(lines, {"models": [{"name": one.name, "file": str(one.model), **one.card} for one in entries]})
 
@@ -40,5 +41,6 @@ def _origin(one: Entry) -> str:
 def _card(one: Entry) -> list[str]:
     measured = one.card["measured"]
     rows = [(name, str(one.card[name])) for name in _LINES]
-    rows += [("file", str(one.model)), ("samples", str(one.samples)), *((name, str(value)) for name, value in measured.items())]
+    rows += [("file", str(one.model)), ("test samples", str(one.samples))]
+    rows += [("held out" if name == "samples" else name, str(value)) for name, value in measured.items()]
     return [f"zoo:{one.name}: {one.card['title']} ({_origin(one)})", *(f"  {line}" for line in table(rows))]

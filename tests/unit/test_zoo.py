@@ -51,6 +51,17 @@ def test_the_list_has_a_line_for_each_and_says_which_data_are_simulated():
     assert "licence" in (card := aidge_build("list", "zoo", names()[0]).stdout) and entry(names()[0]).card["data"] in card
 
 
+def test_the_card_is_found_by_the_word_of_the_list_and_names_the_samples_once():
+    card = aidge_build("list", "zoo", f"zoo:{names()[0]}").stdout
+    assert card == aidge_build("list", "zoo", names()[0]).stdout
+    fields = [line.split("  ")[1] for line in card.splitlines()[1:]]
+    assert len(set(fields)) == len(fields) and "test samples" in fields
+
+
+def test_a_comparison_without_vectors_names_the_samples_that_come_with_the_model():
+    assert f"Hint: --io-data zoo:{names()[0]}/test.npz, or" in aidge_build("verify", f"zoo:{names()[0]}").stderr
+
+
 def test_training_again_gives_the_digest_of_the_card_and_fewer_trees_another(monkeypatch, capsys):
     assert check("forest") and "as its card and its file" in capsys.readouterr().out
     monkeypatch.setattr(forest, "TREES", 1)

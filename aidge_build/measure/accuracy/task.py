@@ -44,7 +44,11 @@ def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str =
     if found == "classes":
         _require_classes(samples.labels, values.shape[1], name)
     elif found != "regression" and samples.labels is not None and samples.labels.max() > 1:
-        raise AidgeError(f"labels of {found} are 0 and 1, there is {samples.labels.max()}", code="VECTORS")
+        raise AidgeError(
+            f"labels of {found} are 0 and 1, there is {samples.labels.max()}",
+            hint="--task classes --output NAME judges a score for each class; the number of a class cannot be judged",
+            code="VECTORS",
+        )
     if found == "scores" and values.shape[1] != 1:
         raise AidgeError(f"a score is one value, output '{name}' has {values.shape[1]}", where="--task", code="USAGE")
     if found == "anomaly" and not _is_copy(values, inputs):

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy
@@ -50,6 +51,9 @@ def test_a_cmake_project_runs_also_on_a_board_of_ones_own(tmp_path, board, own_b
     assert made.exit_code == 0 and f"cmake --preset {board} && cmake --build build --target run" in made.stdout
     if board == "host":
         begin_build(folder / "build", "Ninja")
+    else:  # in the folder that the preset uses afterwards
+        without = subprocess.run(["cmake", "-B", "build", "-G", "Ninja"], cwd=folder, capture_output=True, text=True)
+        assert without.returncode and "type cmake --preset mine" in " ".join(without.stderr.split())
     run_in(folder, "cmake", "--preset", board, "-G", "Ninja")
     output = run_in(folder, "cmake", "--build", "build", "--target", "run")
     assert ANSWER in output and "warning:" not in output

@@ -70,6 +70,8 @@ def _continue_to(address):
     stop.silent = True
     try:
         gdb.execute("continue", to_string=True)
+    except gdb.error as error:
+        fail("the program ended, or its server did (%s): start it again" % error)
     finally:
         if stop.is_valid():
             stop.delete()
@@ -93,6 +95,14 @@ def _named(model, name):
         if name in (layer["name"], layer["symbol"]):
             return model.tensors[layer["outputs"][0]["name"]]
     return fail("there is no tensor or layer '%s': `aidge tensors all` lists them" % name)
+
+
+def _numbers(text):
+    """Returns the whole numbers with commas between them."""
+    try:
+        return [int(word) for word in text.split(",") if word]
+    except ValueError:
+        return fail("'%s' is no whole number, or several with commas between them" % text)
 
 
 def plan(path):
@@ -122,9 +132,11 @@ def show(name, index=""):
     if reason:
         fail("'%s' is %s" % (tensor.name, reason))
     values, length = tensor.values(model), (tensor.dims or [1])[-1]
-    wanted = [int(word) for word in index.split(",") if word]
+    wanted = _numbers(index)
     beginning = len(wanted[: len(tensor.dims) - 1])
     rows = [at for at in range(0, len(values), length or 1) if index_of(at, tensor.dims)[:beginning] == wanted[:beginning]]
+    if not rows:
+        fail("'%s' has no rows that begin with %s: its dims are %s" % (tensor.name, wanted, tensor.dims))
     print(_title(model, tensor))
     for at in rows[:_ROWS]:
         some = values[at : at + length]
@@ -149,7 +161,7 @@ def diff(path, vector=""):
     """
     model = _model()
     reference, (done, inside, words) = Reference(path, model), model.now()
-    chosen = int(vector) if vector else reference.vector(model, done, inside)
+    chosen = _numbers(vector)[0] if vector else reference.vector(model, done, inside)
     print("%s; vector %d" % (words, chosen))
     there = [tensor for tensor in reference.tensors if not model.lost(tensor, done, inside)]
     differing = [tensor for tensor in there if _compared(model, reference, tensor, chosen)]
@@ -169,7 +181,7 @@ def _compared(model, reference, tensor, vector):
 
 def feed(path, vector="0"):
     """Write the inputs and states of a vector, at the first instruction of N_run: aidge feed F.npz [VECTOR]."""
-    model = _model()
+    model, (number,) = _model(), _numbers(vector)
     if not _is_at(address_of(model.run)):
         fail("inputs are written at the first instruction of %s: `break *%s`, and continue" % (model.run, model.run))
     reference = Reference(path, model)
@@ -177,7 +189,7 @@ def feed(path, vector="0"):
     for tensor in [tensor for tensor in given if tensor.rows]:
         fail("'%s' comes by rows: aidge feed writes whole inputs" % tensor.name)
     for tensor in given:
-        tensor.write(model, reference.values(tensor, int(vector)))
+        tensor.write(model, reference.values(tensor, number))
     model.mark_state()
     print("vector %s of %d: %s" % (vector, reference.count, ", ".join(tensor.name for tensor in given)))
 
@@ -189,7 +201,7 @@ def layers(path, vector="0"):
     `aidge diff`, and $aidge_differing is set, too.
     """
     model = _model()
-    reference, run = Reference(path, model), address_of(model.run)
+    reference, run, (number,) = Reference(path, model), address_of(model.run), _numbers(vector)
     if not _is_at(run):
         _continue_to(run)
     feed(path, vector)
@@ -200,7 +212,7 @@ def layers(path, vector="0"):
         done, inside, words = model.now()
         chain = model.chain_of.get(call, [call])
         mine = [tensor for tensor in reference.tensors if tensor.written in chain and not model.lost(tensor, done, inside)]
-        differing = sum(_compared(model, reference, tensor, int(vector)) for tensor in mine)
+        differing = sum(_compared(model, reference, tensor, number) for tensor in mine)
         if differing:
             print("stopped behind the first layer that differs: %s" % words)
             break
@@ -217,15 +229,17 @@ def arena(address):
     model, at = _model(), number_of("(%s)" % address)
     done, inside, words = model.now()
     print(words)
+    lines = []
     for tensor in sorted(model.tensors.values(), key=lambda one: one.written):
         if holds(model.spans(tensor.array, tensor.pieces), at):
             starts = [] if tensor.rows else tensor.addresses(model)
             element = [index_of(each, tensor.dims) for each, start in enumerate(starts) if 0 <= at - start < tensor.width]
             state = model.lost(tensor, done, inside) or "in memory"
-            print("  %s; %s" % (" ".join(map(str, [tensor.name] + element)), state))
+            lines.append("  %s; %s" % (" ".join(map(str, [tensor.name] + element)), state))
     for number, layer in enumerate(model.layers):
         for what in [what for what, spans in model.writes(number) if not what.startswith("'") and holds(spans, at)]:
-            print("  %s, during layer '%s'" % (what, layer["name"]))
+            lines.append("  %s, during layer '%s'" % (what, layer["name"]))
+    print("\n".join(lines) or "  the plan keeps nothing at 0x%x" % at)
 
 
 class _Watch(gdb.Breakpoint):
@@ -254,7 +268,7 @@ def watch(name, index=""):
     """
     model = _model()
     tensor = _named(model, name)
-    wanted = [int(word) for word in index.split(",") if word] or [0] * len(tensor.dims)
+    wanted = _numbers(index) or [0] * len(tensor.dims)
     elements = [index_of(at, tensor.dims) for at in range(tensor.bytes // tensor.width)]
     if wanted not in elements:
         fail("'%s' has no element %s: its dims are %s" % (tensor.name, wanted, tensor.dims))
@@ -285,6 +299,13 @@ class _Commands(gdb.Command):
 
     def __init__(self):
         super().__init__("aidge", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+    def invoke(self, argument, from_tty):
+        """Lists the commands."""
+        del from_tty
+        gdb.execute("help aidge")
+        if argument:
+            fail("there is no command 'aidge %s'" % argument)
 
 
 _Commands()

@@ -176,7 +176,9 @@ class Model:
             self.name, self.layers, self.claim = self.plan["model"], self.plan["layers"], self.plan["claim"]
             self._require_same_build()
             self._take_tensors()
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except OSError as error:
+            fail("%s cannot be read: %s" % (path, error.strerror))
+        except (ValueError, KeyError, TypeError) as error:
             fail("%s is no plan of this version of aidge-build (%s): name N.plan.json" % (path, error))
         self.run, self.is_in_pieces, chains = self.name + "_run", "steps" in self.plan or "rows" in self.plan, self._chains()
         self.chain_of = {number: chain for chain in chains for number in chain}

@@ -106,7 +106,12 @@ def session(built) -> dict[str, str]:
         "show an overwritten one": "aidge show audio_0_Concat_0",
         "show a later one": "aidge show scores",
         "show nothing": "aidge show nothing",
+        "show no row": "aidge show Conv 0,99",
+        "show no number": "aidge show Conv x",
         "arena": "aidge arena &kws_arena",
+        "arena elsewhere": "aidge arena 0x20100000",
+        "aidge alone": "aidge",
+        "no command": "aidge shows Conv",
         "an interrupt writes": "set *(char *)(0x20001000 + 3 * 80 + 7) ^= 0x40",
         "diff of the damaged one": f"aidge diff {values}",
         "watch": "aidge watch Relu_2_quantized",
@@ -158,6 +163,8 @@ def test_values_are_those_of_numpy_in_the_order_of_the_model(session, built):
         ("show an overwritten one", "'audio_0_Concat_0' is overwritten by layer 'Conv' ('Relu_quantized')"),
         ("show a later one", "'scores' is not written yet: layer 'Gemm' does"),
         ("show nothing", "there is no tensor or layer 'nothing': `aidge tensors all` lists them"),
+        ("show no row", "'Relu_quantized' has no rows that begin with [0, 99]: its dims are [1, 8, 13, 10]"),
+        ("show no number", "'x' is no whole number, or several with commas between them"),
     ],
 )
 def test_values_that_are_not_there_are_refused_with_the_reason(session, command, reason):
@@ -171,6 +178,12 @@ def test_the_owners_of_an_address_are_told_in_their_order(session):
         "  Relu_3_quantized [0, 0, 0, 0]; not written yet: layer 'Conv_3' does",
     ]
     assert "  scratch of Gemm, during layer 'Gemm'" in session["arena"]
+    assert session["arena elsewhere"].splitlines()[1:] == ["  the plan keeps nothing at 0x20100000"]
+
+
+def test_a_word_that_is_no_command_is_refused_and_none_lists_them(session):
+    assert "aidge watch -- Stop when" in session["aidge alone"]
+    assert session["no command"].startswith("refused: ")
 
 
 def test_a_byte_that_another_writes_is_found(session):
@@ -225,6 +238,11 @@ def test_a_model_in_steps_or_by_rows_is_compared_in_its_layers(tmp_path, words):
     assert ("vector 0: 15 of 15 layers are equal" in layers) == (words[0] != "--max-step")
 
 
+def test_a_program_that_ends_before_the_next_inference_is_said_to_have_ended(built):
+    ending = ["set $sp = 0", "set $pc = 0xf0000000", f"aidge layers {built.values}"]  # QEMU ends when the core locks up
+    assert told(built, *ending)[-1].startswith("refused: aidge: the program ended, or its server did (")
+
+
 def damaged(values: Path, folder: Path) -> dict[str, bytes]:
     """Files that are no values of the program, by the reason for which they are refused."""
     whole = values.read_bytes()
@@ -260,7 +278,7 @@ def test_files_that_are_no_values_and_plans_of_other_builds_are_refused_in_one_l
         *reasons,
         "is not of the build of this program: build again",
         "is no plan of this version of aidge-build",
-        "No such file",
+        "gone.plan.json cannot be read: No such file or directory",
     ]
     found = answers(built.elf, *commands)
     for answer, reason in zip(found, [*expected, "the program does not run: start it"], strict=True):

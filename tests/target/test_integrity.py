@@ -7,16 +7,19 @@ import ctypes
 import functools
 import json
 import random
+import re
 import struct
 import subprocess
 import tempfile
 from pathlib import Path
 
+import numpy
 import pytest
 
 from aidge_build.prove.elf import read_image
 from tests.command import aidge_build
-from tests.programs import EXAMPLE_MODELS
+from tests.models import model
+from tests.programs import EXAMPLE_MODELS, needs_cross_compiler
 
 DIGITS = EXAMPLE_MODELS["digits.onnx"]
 OK, POINTER, MORE, WEIGHTS, DAMAGED, OVERWRITTEN = 0, 1, 2, 4, 6, 7
@@ -196,6 +199,17 @@ def test_the_owner_of_an_arena_sees_the_word_behind_it_and_an_instance_begins_an
     assert run(first) == OVERWRITTEN and ram.library.net_verify_constants(first, ALL) == OVERWRITTEN
     assert ram.library.net_init(second, ctypes.c_void_p(arena)) == OK
     assert run(second) == OK and run(first) == OVERWRITTEN
+
+
+@needs_cross_compiler
+def test_the_tables_of_kernels_are_checked_with_the_bytes_that_compilers_give_them(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(model("s = Sigmoid(x) y = Mul(x, s)", inputs="float[1,40] x", outputs="float[1,40] y"))
+    numpy.savez(tmp_path / "x.npz", x=numpy.linspace(-9, 9, 40, dtype=numpy.float32).reshape(1, 1, 40))
+    words = (tmp_path / "net.onnx", "--board", "mps2-an386", "--optimize", "speed", "--integrity", "constants")
+    assert aidge_build("compile", *words, "--out", tmp_path).exit_code == 0
+    (part,) = re.findall(r"\{ (\w+), 4096u \}", (tmp_path / "net.c").read_text())
+    assert part.endswith("_pieces")
+    assert aidge_build("verify", *words, "--io-data", tmp_path / "x.npz").exit_code == 0  # N_verify_constants accepts them
 
 
 @pytest.mark.requirement("G22")

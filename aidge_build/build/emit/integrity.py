@@ -13,7 +13,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.build.emit.cascades import CascadeText
 from aidge_build.build.emit.function import Function
 from aidge_build.build.emit.layers import LayerText
-from aidge_build.build.emit.struct_bytes import bytes_of_struct, numbers_in, structs_in
+from aidge_build.build.emit.struct_bytes import bytes_of_struct, numbers_in, structs_in, tables_in
 from aidge_build.plan.constant_arrays import Array, Arrays
 from aidge_build.plan.integrity import CANARY, Integrity, canary_offsets
 from aidge_build.plan.program import Program
@@ -93,8 +93,8 @@ def parts_of(
     cascades: Sequence[CascadeText],
     kernels: Sequence[str],
 ) -> tuple[Part, ...]:
-    """Returns the constants to check: arrays of N_weights.c (a block of weights has a CRC of its own), the structs of layers, and
-    the tables of cascades. `kernels` are the C texts that declare the structs."""
+    """Returns the constants to check: arrays of N_weights.c (a block of weights has a CRC of its own), the structs of layers, the
+    tables of cascades, and tables of kernels. `kernels` are the C texts that declare structs and define tables."""
     if not program.options.verifies_constants:
         return ()
     start = (arrays.initial_state,) if arrays.initial_state else ()
@@ -109,6 +109,7 @@ def parts_of(
         kind = numpy.dtype(cascade.table_type.removesuffix("_t")).newbyteorder("<")
         numbers = [number for line in cascade.table for number in numbers_in(line)]
         found.append(Part(f"{cascade.symbol}_steps", True, numpy.array(numbers, kind).tobytes()))
+    found += [Part(name, True, data) for name, data in tables_in(kernels).items()]
     if not found and not program.options.replaces_weights:
         raise AidgeError(
             "the model has no constants to check",

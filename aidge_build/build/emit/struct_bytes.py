@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The bytes of a constant struct: its declaration in kernels' C, and its initialiser, as compilers for these targets lay it out.
+"""The bytes of constants that kernels' C declares, as compilers for these targets lay them out: structs, and tables of numbers.
 
 Fields are whole numbers of known widths, arrays of them, and structs of them; each begins at a multiple of its width, and bytes
 between fields are 0.
@@ -11,12 +11,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy
+
 from aidge_build.base.errors import AidgeError
 from aidge_build.build.emit.definitions import without_comments
 
 _TYPEDEF = re.compile(r"typedef\s+struct(?:\s+\w+)?\s*\{([^{}]*)\}\s*(\w+)\s*;")
 _FIELD = re.compile(r"(?:const\s+)?(\w+)\s+(.+)")
 _NAME = re.compile(r"\w+\s*(?:\[\s*(\d+)\s*\])?")
+_TABLE = re.compile(r"^static const (float|u?int(?:8|16|32|64)_t) (\w+)\[\d*\] = \{([^{};]*)\};", re.MULTILINE)
 _WHOLE = re.compile(r"u?int(8|16|32|64)_t")
 _NUMBER = re.compile(r"\(-(\d+)[uUlL]* - 1\)|(-?\d+)")
 
@@ -40,6 +43,17 @@ def structs_in(texts: Iterable[str]) -> dict[str, str]:
 def numbers_in(text: str) -> list[int]:
     """Returns the numbers of an initialiser."""
     return [-int(least) - 1 if least else int(number) for least, number in _NUMBER.findall(text)]
+
+
+def tables_in(texts: Iterable[str]) -> dict[str, bytes]:
+    """Returns the bytes of each table of numbers that the C texts define outside of functions, by its name."""
+    return {name: _numbers_of(kind, numbers) for text in texts for kind, name, numbers in _TABLE.findall(without_comments(text))}
+
+
+def _numbers_of(kind: str, text: str) -> bytes:
+    if kind == "float":
+        return numpy.array([float(number.rstrip("f\n ")) for number in text.split(",") if number.strip()], "<f4").tobytes()
+    return numpy.array(numbers_in(text), numpy.dtype(kind.removesuffix("_t")).newbyteorder("<")).tobytes()
 
 
 def bytes_of_struct(structs: Mapping[str, str], kind: str, values: Sequence[str]) -> bytes:

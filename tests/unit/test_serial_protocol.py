@@ -140,10 +140,19 @@ def highest_first(answer: bytes) -> bytes:
     return MAGIC + body + struct.pack(">I", zlib.crc32(body))
 
 
+def words_highest_first(answer: bytes) -> bytes:
+    """The answer of a handler that writes version, kind and zeros as one such word, too."""
+    data = highest_first(answer)
+    return data[:4] + data[7:3:-1] + data[8:]
+
+
 @pytest.mark.parametrize(
     "change",
     [
         highest_first,
+        words_highest_first,
+        only(OUTPUTS, words_highest_first),
+        lambda answer: words_highest_first(frame(REFUSAL, 0xF0000000, struct.pack(">II", 1, 0))),
         only(OUTPUTS, highest_first),
         lambda answer: answer[:-4] + answer[:-5:-1],  # only the CRC
     ],

@@ -135,7 +135,7 @@ class Session:
             if not self._have(len(MAGIC) + _HEAD.size, end):
                 return None
             version, found, zero, about, length = _HEAD.unpack_from(self._arrived, len(MAGIC))
-            if _swapped(length) == self._size_of(found) != length:
+            if self._highest_first(found, length):
                 raise self._failure(*_OTHER_ORDER)
             if version != VERSION or zero or length != self._size_of(found):
                 raise self._damaged(number, f"its head is {bytes(self._arrived[:20]).hex()}")
@@ -165,6 +165,13 @@ class Session:
             if time.monotonic() >= end:
                 return False
             self._arrived += self._line.read(end - time.monotonic())
+
+    def _highest_first(self, kind: int, length: int) -> bool:
+        """Whether the length has its highest byte first, or the word of version, kind and zeros has."""
+        if _swapped(length) == self._size_of(kind) != length:
+            return True
+        zeros, kind, version = self._arrived[4:6], self._arrived[6], self._arrived[7]
+        return not any(zeros) and version == VERSION and self._size_of(kind) in (length, _swapped(length))
 
     def _size_of(self, kind: int) -> int:
         return {GREETING: _GREETING.size, OUTPUTS: self._wanted.output_bytes, REFUSAL: _REFUSAL.size}.get(kind, -1)

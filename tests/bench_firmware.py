@@ -174,7 +174,7 @@ def link_all(folder: Path) -> None:
     link(F4, generated, "stack", stack_bytes=96)
     others = {
         "contract": ((), ("--rounding", "tflite")),
-        "arena": (("-DMISALIGNED",), ("--arena", "caller")),
+        "arena": (("-DOWN_ARENA=2",), ("--arena", "caller")),
         "record": (("-DWRONG_SCALE",), ("--record", "3")),
     }
     for name, (flags, options) in others.items():

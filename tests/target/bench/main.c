@@ -47,9 +47,9 @@ static int highest(void)
 
 static int infer(void)
 {
-#if defined(MISALIGNED)
+#if defined(OWN_ARENA) /* bytes from an aligned address */
     static uint8_t pool[GESTURE_ARENA_BYTES + 16] __attribute__((aligned(16)));
-    (void)gesture_run(pool + 2, input, scores);
+    (void)gesture_run(pool + OWN_ARENA, input, scores);
 #else
     (void)gesture_run(input, scores);
 #endif

@@ -118,7 +118,7 @@ def input_findings(result: RunResult, inputs: Sequence[ClaimedArgument], path: P
         yield Finding("RUN05", NOTE if is_hidden else ERROR, f"inputs were not compared: {_why_not(result, inputs)}", _RECORD)
         return
     for one in unlike_samples(path, [_tensor(port) for port in inputs], [entry.inputs for entry in entries]):
-        yield Finding("RUN05", ERROR if one.is_certain else WARNING, one.text)
+        yield Finding("RUN05", ERROR if one.is_certain else WARNING, one.text, one.hint)
 
 
 def _why_not(result: RunResult, inputs: Sequence[ClaimedArgument]) -> str:

@@ -96,6 +96,45 @@ def test_repeated_inputs_are_no_certain_mistake_and_few_constant_ones_are_none()
     assert [one.text for one in differences(Passed("x", silent, known, per_tensor(SCALE, ZERO_POINT))) if one.is_certain] == []
 
 
+def beats(count: int, seed: int) -> tuple[numpy.ndarray, list[int]]:
+    """A recording of so many pulses, each with another form, and the places of their peaks, which are at irregular distances."""
+    random = numpy.random.default_rng(seed)
+    places = numpy.cumsum(random.integers(80, 110, count))
+    time = numpy.arange(places[-1] + 100)
+    waves = [
+        random.uniform(0.5, 1.5) * numpy.exp(-0.5 * ((time - place - delay) / random.uniform(2, 5)) ** 2)
+        for place in places
+        for delay in (0, 30 + random.uniform(-6, 6))
+    ]
+    return numpy.sum(waves, 0) + random.normal(0, 0.03, len(time)), places.tolist()
+
+
+def cut(recording: numpy.ndarray, begins) -> numpy.ndarray:
+    return numpy.stack([recording[begin : begin + 96] for begin in begins])[:, None].astype(numpy.float32)
+
+
+@pytest.mark.parametrize(("late", "word"), [(6, "late"), (-9, "early")])
+def test_windows_that_begin_late_or_early_are_named_with_the_shift(late, word):
+    recording, places = beats(150, 3)
+    known = cut(recording, [place - 40 for place in places])
+    (line,) = differences(Passed("x", cut(recording, [place - 40 + late for place in places[20:24]]), known, None))
+    assert f") if they are shifted by {abs(late)} along axis 1: the window begins {word}" in line.text
+    assert f"begin the window {abs(late)} " in line.hint
+    other, places = beats(60, 4)
+    assert [texts(Passed("x", cut(other, [place - 40 for place in places[at : at + 4]]), known, None)) for at in range(50)] == (
+        [[]] * 50
+    )
+
+
+@pytest.mark.parametrize("step", [48, 12])
+def test_windows_of_a_stream_begin_anywhere(step):
+    recording, _ = beats(120, 5)
+    known = cut(recording, range(0, 9000, step)[:200])
+    assert [texts(Passed("x", cut(recording, range(at, at + 4 * step, step)), known, None)) for at in range(5, 2000, 96)] == (
+        [[]] * 21
+    )
+
+
 def test_inputs_of_a_few_values_are_compared_with_the_ranges_of_the_samples():
     random = numpy.random.default_rng(4)
     known = random.normal((20, 1000, -3, 0), (2, 40, 0.1, 1), (200, 4)).astype(numpy.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How the inputs that a firmware passes to a model differ from samples: another order of axes, another scale, other bytes."""
+"""How the inputs that a firmware passes to a model differ from samples: another order of axes, scale, bytes or begin."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy
 
 from aidge_build.base.naming import counted
 from aidge_build.graph.quantization import Quantization
+from aidge_build.run.verify.shifts import Shift, common_shift, unit_rows
 
 _CLEARLY = 0.5  # another reading explains the inputs if it leaves at most half of the difference to a sample
 _SCALE_OFF, _LEVELS_OFF = 0.05, 1.5  # of a sample itself: beyond this it was quantized otherwise
@@ -22,6 +23,7 @@ _NEIGHBOURS = 5
 _FEW_LEVELS = 0.25  # of the different values in the sample that has the fewest
 _LEAST_ELEMENTS = 16  # below, inputs have no shape: they are compared with the ranges of the samples
 _OUTSIDE, _RANGE_SLACK = 0.5, 0.25  # of the values; of the range
+_NO_DMA = "no emulator has DMA: if it writes this input, run --probe, or a build with --record and verify --replay, shows it"
 _MOST_SAMPLES, _LEAST_SAMPLES, _MOST_VALUES, _MOST_AXES = 1000, 50, 1 << 22, 4
 
 
@@ -38,10 +40,12 @@ class Passed:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of inputs from samples, in words. `is_certain`: it is wrong, whatever the firmware is meant to do."""
+    """A difference of inputs from samples, in words. `is_certain`: it is wrong, whatever the firmware is meant to do. `hint` says
+    what helps, "" if a finding's own hint does."""
 
     text: str
     is_certain: bool = True
+    hint: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +116,13 @@ def _of_shapes(passed: Passed) -> Iterator[tuple[int, Difference]]:
         values = numpy.unique(calls[is_constant, 0])
         level = f"{values[0]:g}" if len(values) == 1 else "one number"
         text = f"every value is {level}: nothing was written there, or all values round to one level"
-        yield int(is_constant.sum()), Difference(text)
+        yield int(is_constant.sum()), Difference(text, hint=_NO_DMA)
     if is_repeated.any():
         text = "the same as in the call before: a stored input, or nothing new arrived, or the core reads an old cache line"
         yield int(is_repeated.sum()), Difference(text, is_certain=False)
     left = passed.calls[~(is_constant | is_repeated)]
-    for text in _explained(passed, left) if len(left) else ():
-        yield len(left), Difference(text)
+    for one in _explained(passed, left) if len(left) else ():
+        yield len(left), one
 
 
 def _are_constant(rows: numpy.ndarray) -> numpy.ndarray:
@@ -130,12 +134,12 @@ def _levels(rows: numpy.ndarray) -> numpy.ndarray:
     return 1 + (numpy.diff(numpy.sort(rows, 1), axis=1) != 0).sum(1)
 
 
-def _explained(passed: Passed, calls: numpy.ndarray) -> Iterator[str]:
+def _explained(passed: Passed, calls: numpy.ndarray) -> Iterator[Difference]:
     """Yields how inputs differ that change, unless they are like samples."""
     samples = passed.samples.reshape(len(passed.samples), -1).astype(numpy.float64)
     levels, known_levels = _levels(calls.reshape(len(calls), -1)).max(), _levels(samples).min()
     if levels < _FEW_LEVELS * known_levels:
-        yield (
+        yield Difference(
             f"at most {levels} different values, each sample has {known_levels} or more: real values must be divided by the "
             "scale before they are rounded"
         )
@@ -144,14 +148,23 @@ def _explained(passed: Passed, calls: numpy.ndarray) -> Iterator[str]:
     plain, *others = (_match(words, values, known) for words, values in _readings(calls))
     best = max(others, key=lambda match: match.correlation, default=plain)
     if best.correlation >= known.usual and 1 - best.correlation < _CLEARLY * (1 - plain.correlation):
-        yield f"like samples (correlation {best.correlation:.2f} instead of {plain.correlation:.2f}) {best.words}"
+        yield Difference(f"like samples (correlation {best.correlation:.2f} instead of {plain.correlation:.2f}) {best.words}")
+    elif shift := common_shift(calls, passed.samples):
+        yield _shifted(shift)
     elif plain.correlation < known.usual:
-        yield (
+        yield Difference(
             f"like no sample (correlation {plain.correlation:.2f}) in any order of axes or bytes: other data, another front end, "
             "or memory that something else writes"
         )
     else:
-        yield from _of_scale(passed.quantization, plain, known)
+        yield from map(Difference, _of_scale(passed.quantization, plain, known))
+
+
+def _shifted(shift: Shift) -> Difference:
+    text = f"like samples (correlation {shift.shifted:.2f} instead of {shift.plain:.2f}) if they are shifted by {abs(shift.by)}"
+    is_late = shift.by > 0
+    hint = f"begin the window {abs(shift.by)} {'earlier' if is_late else 'later'}: a filter, or a trigger, has another delay"
+    return Difference(f"{text} along axis {shift.axis}: the window begins {'late' if is_late else 'early'}", hint=hint)
 
 
 def _of_scale(quantization: Quantization | None, match: _Match, known: _Known) -> Iterator[str]:
@@ -205,7 +218,7 @@ def _beside(values: numpy.ndarray, likeness: numpy.ndarray, samples: numpy.ndarr
 
 
 def _known(samples: numpy.ndarray) -> _Known:
-    units = _units(samples)
+    units = unit_rows(samples)
     alike = units @ units.T
     numpy.fill_diagonal(alike, -1.0)
     return _Known(samples, units, alike)
@@ -213,7 +226,7 @@ def _known(samples: numpy.ndarray) -> _Known:
 
 def _match(words: str, values: numpy.ndarray, known: _Known) -> _Match:
     calls = values.reshape(len(values), -1).astype(numpy.float64)
-    return _Match(words, calls, _units(calls) @ known.units.T)
+    return _Match(words, calls, unit_rows(calls) @ known.units.T)
 
 
 def _line(call: numpy.ndarray, sample: numpy.ndarray) -> tuple[float, float, float, float]:
@@ -226,13 +239,6 @@ def _line(call: numpy.ndarray, sample: numpy.ndarray) -> tuple[float, float, flo
     factor = float((moved * call[kept]).sum() / max((moved * moved).sum(), 1e-30))
     offset = float(call[kept].mean() - factor * sample[kept].mean())
     return factor, offset, float((call[kept] - factor * sample[kept] - offset).std()), float(call.std())
-
-
-def _units(values: numpy.ndarray) -> numpy.ndarray:
-    """Rows without their mean, of length 1; constant ones and ones that are not finite become 0."""
-    spread = numpy.nan_to_num(values - values.mean(1, keepdims=True), posinf=0, neginf=0)
-    length = numpy.linalg.norm(spread, axis=1, keepdims=True)
-    return spread / numpy.where(length > 0, length, 1)
 
 
 def _readings(calls: numpy.ndarray) -> Iterator[tuple[str, numpy.ndarray]]:

@@ -40,6 +40,7 @@ MISTAKES = {  # of the firmware alone, and the macro that makes each
     "fpu": "-DWITHOUT_FPU",
     "callers": "-DTWO_CALLERS",
     "clock": "-DWITHOUT_PLL",
+    "answer": "-DUNSIGNED_SCORES",
 }
 MPS2 = Chip("mps2-an386", "cortex-m4", 0x00000000, 0x20000000)
 M7 = Chip("mps2-an500", "cortex-m7", 0x00000000, 0x20000000)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy
 import pytest
 
 from tests.bench_firmware import F4, M7, MISTAKES, MPS2, WINDOWS, compiler, generate, link, link_command, write_project
@@ -181,6 +182,14 @@ def test_a_clock_that_was_never_raised_is_named_with_the_time_that_it_costs(fold
     run = ran(link(F4, folder / "gen", "clock", MISTAKES["clock"]))
     assert findings(run) == ["warning RUN06"]
     assert "SystemCoreClock is 16 MHz after the run, the board's file says 168 MHz: 0.702 ms per inference" in run.stdout
+
+
+def test_scores_that_the_firmware_reads_wrongly_are_right_in_its_memory(folder):
+    elf = link(F4, folder / "gen", "answer", MISTAKES["answer"])
+    run = ran(elf, "--inferences", 1, *(word for name in ("scores", "answers") for word in ("--dump", f"{name}={folder / name}")))
+    assert (run.exit_code, findings(run)) == (0, [])
+    scores, wanted = (folder / "scores").read_bytes(), numpy.load(folder / "vectors.npz")["y"][0]
+    assert scores == wanted.tobytes() and (folder / "answers").read_bytes()[0] != wanted.argmax()
 
 
 def test_a_record_of_a_device_is_compared_with_samples_too(folder):

@@ -40,7 +40,11 @@ static int highest(void)
 {
     int best = 0;
     for (int class = 1; class < GESTURE_OUTPUT_SIZE; class++)
+#if defined(UNSIGNED_SCORES)
+        if ((uint8_t)scores[class] > (uint8_t)scores[best])
+#else
         if (scores[class] > scores[best])
+#endif
             best = class;
     return best;
 }

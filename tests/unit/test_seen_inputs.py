@@ -11,8 +11,9 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.boards.faults import cause_of
-from aidge_build.cli.run_seen import input_findings, seen_findings
+from aidge_build.cli.run_seen import _CODES, input_findings, seen_findings
 from aidge_build.prove.elf.claim import Claim, ClaimedArgument
+from aidge_build.prove.elf.findings import RULES
 from aidge_build.prove.timing.estimate import Cycles
 from aidge_build.run.emulate.program import Entry, MeasuredCycles, RunResult, Seen
 
@@ -37,6 +38,7 @@ def test_codes_of_a_refused_call_have_words_and_other_results_are_no_code():
     assert of(0, 0) == of(2, 192) == []
     assert of(0, 3) == ["RUN01 kws_run(0x20, 0x30, 0x40, 0x0) returned 3 in 1 of 2 calls: called out of order"]
     assert of(7, 7)[0].endswith("returned 7 in 2 of 2 calls: bytes next to the arena were overwritten")
+    assert all(f" {code} " in RULES["RUN01"].hint for code in _CODES)
 
 
 def test_a_board_that_counts_many_more_cycles_than_estimated_waits_for_something():

@@ -103,7 +103,8 @@ RULES = {
     ),
     "RUN01": Rule(
         "the firmware's call of the model computed nothing: N_run returned a code",
-        "test what N_run returns; an arena of the caller needs N_ARENA_ALIGNMENT, other buffers that of their elements",
+        "the code says what to look at: 1 pointers (an arena of the caller needs N_ARENA_ALIGNMENT, other buffers that of their "
+        "elements), 3 the order of calls, 4 N_bind, 6 constants (`check` names the changed ones), 7 who writes next to the arena",
     ),
     "RUN02": Rule(
         "the model was called while another call of it had not returned, and both use one arena",

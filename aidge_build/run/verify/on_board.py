@@ -80,7 +80,7 @@ def require_same_model(program: Program, elf: Path) -> None:
         raise AidgeError(
             f"its header of {program.name} is {claim.interface}, this model with these options makes {interface_of(program)}",
             where=str(elf),
-            hint="give the options that the firmware was built with",
+            hint="name the model and give the options that the firmware was built with",
             code="RUN",
         )
     if claim.from_note and claim.model_sha256 != program.model_sha256:

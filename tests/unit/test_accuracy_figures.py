@@ -252,6 +252,11 @@ def test_a_limit_of_a_figure_that_is_not_there_is_refused(name, figures):
         verdicts({name: 0.5}, figures, None)
 
 
+def test_a_limit_in_percent_is_refused_with_the_share_to_type():
+    with pytest.raises(AidgeError, match="--min-top1: is 97. Hint: a share in parts of 1: --min-top1 0.97 for 97 %"):
+        verdicts({"min-top1": 97.0}, ANSWERS, None)
+
+
 def test_a_loss_without_the_float_model_is_refused():
     with pytest.raises(AidgeError, match="there is no float model to compare with"):
         verdicts({"max-loss": 0.1}, ANSWERS, None)

@@ -31,8 +31,11 @@ class Verdict:
 def verdicts(limits: Mapping[str, float], figures: Figures, float_figures: Figures | None) -> tuple[Verdict, ...]:
     """Compares each limit with the figures of the last stage. `max-loss` compares with the float model, in parts of 1.
 
-    AidgeError for a limit of a figure that these answers do not have.
+    AidgeError for a limit of a figure that these answers do not have, or that no share can have.
     """
+    for name in [name for name in _SHARES if limits.get(name, 0) > 1]:
+        hint = f"a share in parts of 1: --{name} {limits[name] / 100:g} for {limits[name]:g} %"
+        raise AidgeError(f"is {limits[name]:g}", where=f"--{name}", hint=hint, code="USAGE")
     return tuple(Verdict(name, limit, _reached(name, figures, float_figures)) for name, limit in limits.items())
 
 
@@ -57,6 +60,7 @@ def _least_explained(figures: Figures) -> float | None:
     return min(explained, default=None) if len(explained) == len(figures.errors) else None
 
 
+_SHARES = ("min-top1", "max-loss", "min-auc", "min-r2")
 _FIGURES: Mapping[str, Callable[[Figures], float | None]] = {
     "min-top1": lambda figures: figures.top1.share if figures.top1 else None,
     "min-auc": lambda figures: figures.auc,

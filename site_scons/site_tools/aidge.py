@@ -133,6 +133,7 @@ ACCURACY_OPTIONS = {
     "min_r2": ("--min-r2", "decimal", ()),
 }
 # </options>
+BUDGETS = ("max_stack", "max_flash", "max_instructions", "max_cycles", "max_ms")  # of AidgeBudget
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 COMPILED_WITH = ("CC", "CFLAGS", "CCFLAGS", "CPPFLAGS")  # in the order of a command that compiles C
 UNALIGNED_FLAGS = ["-munaligned-access", "-mno-unaligned-access"]  # of words at any address; the last one counts
@@ -214,6 +215,8 @@ def aidge_check(env, elf, models=None, **options):
     `<elf>.check.json`.
     """
     options = {name: value for name, value in options.items() if value is not None}
+    for name in [name for name in options if name in BUDGETS]:
+        raise SCons.Errors.UserError(f"AidgeCheck has no option '{name}': env.AidgeBudget(app, {name}={options[name]}) after it")
     _refuse_unknown("AidgeCheck", options, CHECK_OPTIONS, "models")
     given = [
         option + "=" + word

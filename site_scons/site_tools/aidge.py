@@ -215,8 +215,6 @@ def aidge_check(env, elf, models=None, **options):
     `<elf>.check.json`.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    for name in [name for name in options if name in BUDGETS]:
-        raise SCons.Errors.UserError(f"AidgeCheck has no option '{name}': env.AidgeBudget(app, {name}={options[name]}) after it")
     _refuse_unknown("AidgeCheck", options, CHECK_OPTIONS, "models")
     given = [
         option + "=" + word
@@ -567,7 +565,7 @@ def _refuse_unknown(call, given, table, *own):
     """An option that the call does not have, or a value that its option does not take, is an error with what is near."""
     for name, value in given.items():
         if name not in table:
-            guess = _guess(name, table)
+            guess = f"env.AidgeBudget(app, {name}={value}) has it; " if name in BUDGETS else _guess(name, table)
             raise SCons.Errors.UserError(f"{call} has no option '{name}'; {guess}options: {', '.join([*table, *own])}")
         values = table[name][2]
         if values and value and value not in values:

@@ -176,7 +176,7 @@ def test_options_of_the_check_reach_it_and_a_misspelled_one_is_refused(project):
     assert run.exit_code == 2 and "AidgeCheck has no option 'region'; did you mean 'regions'?" in run.output
     project.write("SConstruct", lines.replace("board_path='own'", "max_stack=99"))
     run = project.scons()
-    assert run.exit_code == 2 and "no option 'max_stack': env.AidgeBudget(app, max_stack=99) after it" in run.output
+    assert run.exit_code == 2 and "no option 'max_stack'; env.AidgeBudget(app, max_stack=99) has it;" in run.output
 
 
 def test_an_alias_that_fails_to_run_a_program_ends_in_one_line(project):

@@ -315,6 +315,6 @@ def places_of(
             part = schedule.parts.get(name, _FROM_THE_START)
             offset = arena.offset_of(schedule.buffer_of[name]) + part.offset_bytes
             line = lines.get(schedule.buffer_of[name])
-            kept = {} if line is None else {"line_bytes": line.size_bytes, "line_height": line.height}
-            places[name] = Place("arena", 0, offset, part.rows, part.stride_bytes, **kept)
+            kept = (0, 0) if line is None else (line.size_bytes, line.height)
+            places[name] = Place("arena", 0, offset, part.rows, part.stride_bytes, None, *kept)
     return places

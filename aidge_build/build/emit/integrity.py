@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -105,11 +105,7 @@ def parts_of(
         for struct in layer.structs:
             data = [bytes_of_struct(declared, struct.type, [value for _, value in fields]) for fields in struct.elements]
             found.append(Part(struct.name, bool(struct.others), b"".join(data)))
-    for cascade in cascades:
-        kind = numpy.dtype(cascade.table_type.removesuffix("_t")).newbyteorder("<")
-        numbers = [number for line in cascade.table for number in numbers_in(line)]
-        found.append(Part(f"{cascade.symbol}_steps", True, numpy.array(numbers, kind).tobytes()))
-    found += [Part(name, True, data) for name, data in tables_in(kernels).items()]
+    found += _tables(cascades, kernels)
     if not found and not program.options.replaces_weights:
         raise AidgeError(
             "the model has no constants to check",
@@ -118,6 +114,16 @@ def parts_of(
             code="USAGE",
         )
     return tuple(found)
+
+
+def _tables(cascades: Sequence[CascadeText], kernels: Sequence[str]) -> Iterator[Part]:
+    """Yields the steps of cascades, and the tables of kernels."""
+    for cascade in cascades:
+        kind = numpy.dtype(cascade.table_type.removesuffix("_t")).newbyteorder("<")
+        numbers = [number for line in cascade.table for number in numbers_in(line)]
+        yield Part(f"{cascade.symbol}_steps", True, numpy.array(numbers, kind).tobytes())
+    for name, data in tables_in(kernels).items():
+        yield Part(name, True, data)
 
 
 def digest_array(program: Program, parts: Sequence[Part]) -> tuple[Array, ...]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy
 
 _LEAST_LENGTH, _FARTHEST = 16, 64  # of the axis in elements; of a shift, which is a quarter of the axis at most
-_MOST_ROWS, _LEAST_ROWS, _MOST_VALUES = 400, 50, 1 << 20  # that are compared
+_MOST_ROWS, _LEAST_ROWS, _MOST_VALUES = 400, 50, 1 << 19  # that are compared
+_MOST_ELEMENTS = 4096  # of an input: a larger one would take seconds
 _JITTER, _AGREE = 1, 2 / 3  # elements; the share of the calls with the same shift
 _ALIKE = 1 / 3  # of the shift: half of the samples are so far from each other at most
 _RARE, _CHANCE = 0.02, 1e-3  # of samples that have this shift against another sample; that all calls have it by chance
@@ -27,14 +28,17 @@ class Shift:
 
 
 def common_shift(calls: numpy.ndarray, samples: numpy.ndarray) -> Shift | None:
-    """Returns the shift that the inputs of the calls [call, ...] have in common against the samples [sample, ...]; None for inputs
-    without one, and for samples that are shifted against each other themselves: windows of a stream begin anywhere."""
+    """Returns the shift that the inputs of the calls [call, ...] have in common against the samples [sample, ...].
+
+    None for inputs without one, and for samples that are shifted against each other themselves: windows of a stream begin
+    anywhere.
+    """
     calls, samples = _spread(calls), _spread(samples)
     axis = int(numpy.argmax(samples.shape[1:]))
     length = samples.shape[1 + axis]
-    if length < _LEAST_LENGTH or len(samples) < _LEAST_ROWS:
+    if length < _LEAST_LENGTH or len(samples) < _LEAST_ROWS or samples[0].size > _MOST_ELEMENTS:
         return None
-    calls, samples = (numpy.moveaxis(rows, 1 + axis, -1).astype(numpy.float64) for rows in (calls, samples))
+    calls, samples = (numpy.moveaxis(rows, 1 + axis, -1).astype(numpy.float32) for rows in (calls, samples))
     farthest = min(length // 4, _FARTHEST)
     shifts = numpy.arange(-farthest, farthest + 1)
     found = numpy.array([_likeness(calls, samples, by).max(1) for by in shifts])  # [shift, call]

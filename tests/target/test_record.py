@@ -97,7 +97,7 @@ def test_the_dump_of_other_options_of_another_name_or_without_a_record_is_refuse
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((), "the vectors are missing. Hint: --io-data F.npz, or --replay DUMP"),
+        ((), "the vectors are missing. Hint: --io-data zoo:digits/test.npz, or --replay DUMP"),
         (("--io-data", "x.npz", "--elf", "e"), "--elf: works only with --replay"),
         (("--replay", "d", "--dump-base", "0"), "--dump-base: works only with --elf"),
         (("--io-data", "x.npz", "--block", "b"), "--block: works only with --against"),

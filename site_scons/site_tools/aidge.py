@@ -479,9 +479,22 @@ def _other_words(words, others):
 def _has_changed(dependency, target, prev_ni, repo_node=None):
     """By content for our targets, whatever env.Decider says: those whose content stays are not written, and so stay older."""
     dependency = dependency.disambiguate()  # what env.Command makes is a file or a folder once it is asked
+    if _is_not_as_recorded(target):
+        return True
     if hasattr(target.attributes, "aidge_plan"):
         return dependency.changed_content(target, prev_ni, repo_node)
-    return target.get_build_env().decide_source(dependency, target, prev_ni, repo_node)
+    env = target.get_build_env()
+    return (env.decide_target if dependency.has_builder() else env.decide_source)(dependency, target, prev_ni, repo_node)
+
+
+def _is_not_as_recorded(target):
+    """Whether a generated file or its object is another one than SCons recorded: a build that was killed wrote it and recorded
+    nothing, and SCons alone calls it up to date when its sources are again the recorded ones."""
+    recorded = target.get_stored_info().ninfo
+    if getattr(recorded, "csig", None) is None or not target.exists() or target is target.attributes.__dict__.get("aidge_plan"):
+        return False  # a plan that somebody changed is left for the check, which says so
+    is_touched = (recorded.timestamp, recorded.size) != (target.get_timestamp(), target.get_size())
+    return is_touched and recorded.csig != target.get_content_hash()
 
 
 def _code_ending(env, options):
@@ -614,6 +627,8 @@ def _share_headers(nodes, env):
         header = node.attributes.__dict__.get("aidge_header")
         if header is not None:
             headers[header] = True
+            for generated in (node, header):  # now that they have a builder, which sets SCons's own decider
+                generated.Decider(_has_changed)
         elif node.sources:
             objects.append(node)
     if headers:

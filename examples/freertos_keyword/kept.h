@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* What became of frames; a product reads these numbers out in service. */
+/* Counts of frames by their fate; a product reads these numbers out in service. */
 enum count {
     HEARD,    /* inferences that ended in time */
     MISSED,   /* frames that were overwritten before anyone listened to them */

@@ -75,7 +75,7 @@ def words(heard: list[int]) -> list[int]:
 
 
 def wrong_decisions(decisions: numpy.ndarray, networks: dict[int, str]) -> int:
-    """Of rows of frame, since, version, sound, label, word: how many are not what numpy decides from the same frames."""
+    """How many rows (frame, since, version, sound, label, word) are not what numpy decides from the same frames."""
     played = recording()
     jobs, rows = [], []
     for since, version in sorted({(row[1], row[2]) for row in decisions.tolist()}):

@@ -621,7 +621,7 @@ def _emit_program(target, source, env):
 
 
 def _share_headers(nodes, env):
-    """Every object that is linked with a model, directly or through libraries, finds its header."""
+    """Every object that is linked with a model, directly or through libraries, finds its header; `_has_changed` decides."""
     headers, objects = {}, []
     for node in _linked(nodes):
         header = node.attributes.__dict__.get("aidge_header")

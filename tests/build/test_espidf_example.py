@@ -30,7 +30,7 @@ aidge_add_model(model MODEL tiny.onnx CPU generic)
 
 
 def configured(folder: Path, target: str) -> str:
-    """What CMake prints about a project for a target of ESP-IDF."""
+    """Returns the output of CMake about a project for a target of ESP-IDF."""
     if not (shutil.which("cmake") and shutil.which("ninja")):
         pytest.skip("needs cmake and ninja")
     (folder / "tiny.onnx").touch()

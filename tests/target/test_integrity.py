@@ -79,7 +79,7 @@ class Model:
         return self.library.net_verify_constants(ctypes.c_uint32(step))
 
     def restart(self) -> None:
-        """What start-up code does to RAM."""
+        """The work of start-up code on RAM."""
         ctypes.memset(ctypes.addressof(self.bytes_of("net_integrity")), 0, self.symbol("net_integrity").size_bytes)
 
     def parts(self) -> list[str]:

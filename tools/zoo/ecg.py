@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy
 
-from aidge_build import net
 from aidge_build.prepare.quantization import Scheme, quantize
 from tools.zoo.made import Arrays, Made, stored
-from tools.zoo.training import Task, float_file, on_grid, trained
+from tools.zoo.training import Task, float_file, on_grid, over_time, trained
 
 SEED, STORED = 1, 250
 RATE, SAMPLES, PEAK = 125, 96, 40  # Hz; samples of a window, and the place of the R wave in it
@@ -63,18 +60,10 @@ def windows(count: int, seed: int) -> tuple[numpy.ndarray, numpy.ndarray]:
     return numpy.clip(made, -2, 2 - STEP).astype(numpy.float32)[:, None], labels.astype(numpy.int64)
 
 
-def network(x: net.Value, p: Mapping[str, net.Value]) -> net.Value:
-    """Three convolutions over time, each of which halves it, and a layer that sees all of them."""
-    for name in ("conv1", "conv2", "conv3"):
-        width = p[f"{name}_weights"].dims[2] // 2
-        x = net.Relu(net.Conv(x, p[f"{name}_weights"], p[f"{name}_bias"], pads=[width, width], strides=[2]))
-    return net.Gemm(net.Flatten(x), p["classifier_weights"], p["classifier_bias"], transB=1)
-
-
 def made() -> Made:
     """Trains on 2,000 beats, and quantizes by 200 of them."""
     x, labels = windows(2000, SEED)
-    task = Task("ecg", x, labels, network, DIMS, epochs=10)
+    task = Task("ecg", x, labels, over_time, DIMS, epochs=10)
     floating = float_file(task, trained(task, SEED))
     return Made(quantize(floating, {"x": x[:200, None]}, Scheme()), floating)
 

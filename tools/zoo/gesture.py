@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy
 
-from aidge_build import net
 from aidge_build.prepare.quantization import Scheme, quantize
 from tools.zoo.made import Arrays, Made, stored
-from tools.zoo.training import Task, float_file, on_grid, trained
+from tools.zoo.training import Task, float_file, on_grid, over_time, trained
 
 SEED, STORED = 1, 70
 RATE, SAMPLES = 50, 64  # Hz; samples of a window
@@ -64,17 +61,10 @@ def windows(count: int, seed: int) -> tuple[numpy.ndarray, numpy.ndarray]:
     return numpy.array([window(GESTURES[label], random) for label in labels], numpy.float32), labels.astype(numpy.int64)
 
 
-def network(x: net.Value, p: Mapping[str, net.Value]) -> net.Value:
-    """Three convolutions over time, each of which halves it, and a layer that sees all of them."""
-    for name in ("conv1", "conv2", "conv3"):
-        x = net.Relu(net.Conv(x, p[f"{name}_weights"], p[f"{name}_bias"], pads=[2, 2], strides=[2]))
-    return net.Gemm(net.Flatten(x), p["classifier_weights"], p["classifier_bias"], transB=1)
-
-
 def made() -> Made:
     """Trains on 1,400 windows, and quantizes by 200 of them."""
     x, labels = windows(1400, SEED)
-    task = Task("gesture", x, labels, network, DIMS, epochs=14)
+    task = Task("gesture", x, labels, over_time, DIMS, epochs=14)
     floating = float_file(task, trained(task, SEED))
     return Made(quantize(floating, {"x": x[:200, None]}, Scheme()), floating)
 

@@ -39,6 +39,14 @@ class Task:
     rate: float = 0.01
 
 
+def over_time(x: net.Value, p: Mapping[str, net.Value]) -> net.Value:
+    """Three convolutions over time, each of which halves it, and a layer that sees all of them."""
+    for name in ("conv1", "conv2", "conv3"):
+        width = p[f"{name}_weights"].dims[2] // 2
+        x = net.Relu(net.Conv(x, p[f"{name}_weights"], p[f"{name}_bias"], pads=[width, width], strides=[2]))
+    return net.Gemm(net.Flatten(x), p["classifier_weights"], p["classifier_bias"], transB=1)
+
+
 def on_grid(values: numpy.ndarray, step: float = 1 / GRID) -> numpy.ndarray:
     """The values rounded to multiples of the step."""
     return numpy.rint(values / step) * step

@@ -7,7 +7,7 @@
 
 enum place { AT_STEP, AT_ACT, AT_RECEIVE };
 
-/* What a sender offers, for radio.c. */
+/* The offer of a sender, for radio.c. */
 enum offer { NOTHING, WHOLE, ONE_BIT_WRONG, CUT_OFF, WRONG_ANSWERS };
 
 struct injected {

@@ -109,7 +109,7 @@ STRESS = "AIDGE_STRESS" in os.environ
 @needs_qemu
 @pytest.mark.parametrize("board_name", ["mps2-an386", "mps3-an547"] if STRESS else ["mps2-an386"])
 def test_interrupts_at_any_instruction_and_inferences_that_are_left_leave_results_right(board_name, tmp_path):
-    """QEMU's timer runs with the host's clock: no two runs are interrupted at the same instructions."""
+    """The handler draws the time until the next interrupt."""
     known, board = numpy.load(vectors("kws_dscnn")), load_board(board_name)
     made = aidge_build(
         "compile", int8_model("kws_dscnn"), "--name", "kws", "--out", tmp_path, "--board", board_name, "--max-step", "50000"

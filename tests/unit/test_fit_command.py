@@ -226,13 +226,17 @@ def test_without_a_model_the_boards_are_listed_and_those_that_nobody_compared_ma
     assert {board["name"] for board in listed} <= set(rows) and not all(board["verified"] for board in listed)
 
 
+def _fail(questions):
+    raise ArithmeticError(questions)
+
+
 def test_the_second_time_is_answered_from_what_the_first_one_kept(folder, monkeypatch):
     monkeypatch.setenv("AIDGE_CACHE", str(folder / "cache"))
     monkeypatch.setattr("aidge_build.measure.fit.parallel.is_lasting", lambda question, evaluation: True)
     words = ("fit", "small.onnx", "--boards", "stm32f4,nrf52832", "--json")
     first = aidge_build(*words)
     assert len(list((folder / "cache").rglob("*.json"))) == 2
-    monkeypatch.setattr("aidge_build.measure.fit.parallel.evaluate_together", lambda questions: 1 / 0)
+    monkeypatch.setattr("aidge_build.measure.fit.parallel.evaluate_together", _fail)
     assert aidge_build(*words).json == first.json
     (folder / "small.onnx").write_bytes(small_model(seed=2))
     assert aidge_build(*words).exit_code == 70

@@ -30,6 +30,8 @@ _FAULT = re.compile(
     r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8})(?: (address|accessing) ([0-9a-f]{8}))?)?$", re.MULTILINE
 )
 _BUS_FAULT_ADDRESS_VALID = 1 << 15
+# An instruction takes 32 ns, so interrupts come at the same instruction each time, and a core that sleeps skips the time.
+_CLOCK = "shift=5,sleep=off"
 _PROGRESS = struct.Struct("=QQQ")  # of the plug-in: instructions, finished runs, address of the last instruction
 _ROW = WAITED + 1  # numbers of a row of lines
 _PIECES = "pieces"  # the file that divides the counts
@@ -85,6 +87,8 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
         "-semihosting-config",
         f"enable=on,target=native,chardev=console{words}",
         *program.board.core.qemu_flags,
+        "-icount",
+        _CLOCK,
         "-kernel",
         str(Path(program.image.path).resolve()),
     ]

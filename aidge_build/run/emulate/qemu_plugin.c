@@ -4,8 +4,7 @@
  * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
  * run_end=ADDRESS and fault=BEGIN:END (qemu_entries.h), progress=FILE (of 24 bytes: `struct progress`), runs=N and until=ADDRESS (they end a program that does not end), waits=1 (a branch to itself
  * waits for an interrupt), run_stack=1 (how deep runs use the stack), edges=1 (edges between blocks, for cycles), reads=CACHES and
- * flash=FIRST:LAST (lines of flash, qemu_lines.h), pieces=FILE (of addresses that divide these counts).
- * Do not combine with -icount: its restarts of a block would be counted twice. */
+ * flash=FIRST:LAST (lines of flash, qemu_lines.h), pieces=FILE (of addresses that divide these counts). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,18 +17,20 @@
 #include "executed.h"
 #include "qemu_entries.h"
 #include "qemu_lines.h"
+#include "qemu_rests.h"
 
 /* The part of QEMU's plug-in interface that is used here; Debian packages no header for it. */
 typedef uint64_t plugin_id;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
-enum { NO_REGISTERS = 0, MEMORY_WRITES = 2, MEMORY_ACCESSES = 3 };
+enum { NO_REGISTERS = 0, MEMORY_WRITES = 2, MEMORY_ACCESSES = 3, ADD_U64 = 0 };
 typedef void (*translate_callback)(plugin_id, struct qemu_plugin_tb *);
 typedef void (*execute_callback)(unsigned, void *);
 typedef void (*memory_callback)(unsigned, uint32_t, uint64_t, void *);
 typedef void (*exit_callback)(plugin_id, void *);
 extern void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, translate_callback);
 extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, execute_callback, int, void *);
+extern void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, int, void *, uint64_t);
 extern void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, memory_callback, int, int, void *);
 extern void qemu_plugin_register_atexit_cb(plugin_id, exit_callback, void *);
 extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
@@ -132,6 +133,8 @@ static void on_execute(unsigned cpu, void *data)
 {
     const struct block *block = data;
     uint32_t link = 0, finished = counting.finished_runs;
+    uint32_t from = previous != NULL ? previous->address : 0, from_end = previous != NULL ? previous->end : 0;
+    const bool is_rest = rests_begin(block->address, block->end, from, from_end);
     (void)cpu;
     if (block->address == counting.run_address || block->address == counting.step_address) {
         /* The interface shows no registers: the return address follows the call that led here. */
@@ -140,10 +143,10 @@ static void on_execute(unsigned cpu, void *data)
         else
             *(block->address == counting.run_address ? &entered_by_jump : &stepped_by_jump) = true;
     }
-    entries_look(&counting, block->address, previous != NULL ? previous->address : 0, previous != NULL ? previous->end : 0);
-    counting_block(&counting, block->address, block->instructions, block->layer, link);
+    entries_look(&counting, block->address, from, from_end);
+    counting_block(&counting, block->address, is_rest ? 0 : block->instructions, block->layer, link);
     entries_counted(&counting, block->layer, finished != counting.finished_runs);
-    if (executed.edges != NULL) {
+    if (executed.edges != NULL && !is_rest) {
         if (finished != counting.finished_runs) {
             executed_finish_run(&executed);
             finish_lines();
@@ -275,6 +278,7 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     for (size_t index = 0; index < count && (lines.read_count != 0 || lines.pieces.count != 0); index++)
         qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(code, index), on_read, NO_REGISTERS, MEMORY_ACCESSES, NULL);
     qemu_plugin_register_vcpu_tb_exec_cb(code, on_execute, NO_REGISTERS, block);
+    qemu_plugin_register_vcpu_insn_exec_inline(last, ADD_U64, &rests.completed, 1);
     for (size_t index = 0; index < count && measures_run_stack; index++) {
         struct qemu_plugin_insn *each = qemu_plugin_tb_get_insn(code, index);
         if (stores_on_stack(qemu_plugin_insn_data(each), qemu_plugin_insn_size(each)))

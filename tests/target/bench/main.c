@@ -108,7 +108,7 @@ int main(void)
     enable_cache();
 #endif
 #if defined(TWO_CALLERS)
-    REGISTER(0xE000E014u) = 607u; /* SysTick interrupts the main loop */
+    REGISTER(0xE000E014u) = 249999u; /* SysTick interrupts the main loop, 100 times a second of an MPS2 */
     REGISTER(0xE000E018u) = 0u;
     REGISTER(0xE000E010u) = 7u;
 #endif

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""QEMU's timers follow the executed instructions: a program with interrupts is measured alike each time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.command import aidge_build
+from tests.programs import build, model, needs_cross_compiler, needs_qemu, needs_riscv
+
+pytestmark = [needs_cross_compiler, needs_qemu]
+TIMER = "((volatile uint32_t *)0xE000E010u)"
+INTERRUPTED = f"""
+static volatile uint32_t turns;
+void SysTick_Handler(void) {{ turns++; }}
+int main(void) {{
+    {TIMER}[1] = 400u;
+    {TIMER}[2] = 0u;
+    {TIMER}[0] = 7u;
+    while (turns < 50u)
+        kws_run();
+    return 0;
+}}
+"""
+SLEEPS = f"""
+static volatile uint32_t turns;
+void SysTick_Handler(void) {{ turns++; }}
+int main(void) {{
+    kws_run();
+    {TIMER}[1] = 0xFFFFFFu; /* 0.67 s */
+    {TIMER}[2] = 0u;
+    {TIMER}[0] = 7u;
+    while (turns < 300u)
+        __asm__ volatile("wfi");
+    return 0;
+}}
+"""
+# Each store to ICSR calls a handler of one instruction before the rest of its block is executed.
+PENDS = """
+__attribute__((naked)) void PendSV_Handler(void) { __asm__ volatile("bx lr"); }
+static uint32_t ram[4];
+int main(void) {
+    for (uint32_t count = 0u; count < 100u; count++) {
+        ram[0] += count;
+        *(volatile uint32_t *)%s = 1u << 28;
+        ram[1] += ram[0];
+        ram[2] ^= ram[1];
+    }
+    return kws_run() == 0;
+}
+"""
+# Reads and writes of one word in the middle of a block, before and after stores to RAM.
+ACCESSES = """
+static uint32_t ram[4];
+static void access(volatile uint32_t *word) {
+    for (uint32_t count = 0u; count < 100u; count++) {
+        ram[0] += count;
+        *word = ram[0] & 0xFFFFu;
+        ram[1] += *word;
+        ram[2] ^= ram[1];
+        *word = ram[2] & 0xFFFFu;
+        ram[3] += ram[2];
+    }
+}
+int main(void) {
+    access((volatile uint32_t *)%s);
+    return kws_run() == 0;
+}
+"""
+PLACES = {"mps2-an386": ("0xE000E014u", "0x20000100u"), "qemu_riscv32": ("0x02004000u", "0x80010000u")}
+
+
+def measured(text: str, folder, board: str = "mps2-an386", name: str = "app") -> dict:
+    elf = build(board, model().split("int main(void)", 1)[0] + text, folder, name=name)
+    return measure(elf, board)
+
+
+def measure(elf, board: str) -> dict:
+    done = aidge_build("run", elf, "--board", board, "--emulator", "qemu", "--json")
+    assert done.exit_code == 0, done
+    return done.json
+
+
+def test_a_program_with_interrupts_is_measured_alike_each_time(tmp_path):
+    first = measured(INTERRUPTED, tmp_path)
+    second = measure(tmp_path / "app.elf", "mps2-an386")
+    assert first == second and first["runs"] > 10
+
+
+def test_a_core_that_sleeps_skips_the_time_until_its_interrupt(tmp_path):
+    """200 seconds of the board, of which the emulator needs a moment."""
+    assert measured(SLEEPS, tmp_path)["instructions"] < 20_000
+
+
+def test_an_interrupt_in_the_middle_of_a_block_adds_only_its_handler(tmp_path):
+    pended, stored = (
+        measured(PENDS % place, tmp_path, name=name)["instructions"]
+        for place, name in (("0xE000ED04u", "pended"), ("0x20000100u", "stored"))
+    )
+    assert pended - stored == 100
+
+
+@pytest.mark.parametrize("board", ["mps2-an386", pytest.param("qemu_riscv32", marks=needs_riscv)])
+def test_an_instruction_that_reads_or_writes_a_peripheral_counts_once(tmp_path, board):
+    peripheral, memory = (
+        measured(ACCESSES % place, tmp_path, board, name)["instructions"]
+        for place, name in zip(PLACES[board], ("peripheral", "memory"), strict=True)
+    )
+    assert peripheral == memory

@@ -22,7 +22,7 @@ def qemu_server(board_name: str, elf: Path | None = None) -> Iterator[str]:
     command = [*qemu_command(board_name, port), *(["-bios", "none", "-kernel", str(elf)] if elf else [])]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
-        _wait(port)
+        wait_for(port)
         yield f"127.0.0.1:{port}"
     finally:
         process.kill()
@@ -43,8 +43,8 @@ def free_port() -> int:
         return listening.getsockname()[1]
 
 
-def _wait(port: int) -> None:
-    """QEMU serves one connection after the other: one that is closed again does no harm."""
+def wait_for(port: int) -> None:
+    """Until QEMU listens. It serves one connection after the other: one that is closed again does no harm."""
     end = time.monotonic() + _SECONDS
     while True:
         try:

@@ -12,10 +12,8 @@ import os
 import random
 import re
 import shutil
-import socket
 import struct
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +34,7 @@ from aidge_build.run.verify.serial_protocol import GREETING, HELLO, MAGIC, OUTPU
 from aidge_build.run.verify.vectors import random_vectors, stored_rows
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler, needs_qemu
-from tests.qemu_server import free_port
+from tests.qemu_server import free_port, wait_for
 from tests.sanitized import SANITIZED, WARNINGS
 from tests.small_model import small_model
 
@@ -178,15 +176,6 @@ def firmware_of(model: Path, name: str, folder: Path, *words: str) -> Path:
     sources = [folder / each for each in (f"{name}.c", f"{name}_weights.c", f"{name}_serial.c", "main.c")]
     board = load_board("mps2-an386")
     return build_program(board, sources, folder / "app.elf", work_folder=folder / "objects", include_folders=[folder])
-
-
-def wait_for(port: int) -> None:
-    """Until QEMU listens: a connection that is closed again does no harm."""
-    for _ in range(100):
-        with contextlib.suppress(OSError):
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        time.sleep(0.02)
 
 
 @contextlib.contextmanager

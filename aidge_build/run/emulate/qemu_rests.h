@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* With -icount QEMU leaves a block at an instruction that reads or writes a peripheral, executes this one alone and unseen, and
- * goes on with the rest as a block of its own, which was counted already. An interrupt may come before the rest does. */
+ * goes on with the rest as blocks of their own, which were counted already. An interrupt may come before the rest does. */
 #ifndef AIDGE_QEMU_RESTS_H
 #define AIDGE_QEMU_RESTS_H
 
@@ -11,25 +11,25 @@ enum { MOST_LEFT = 16 };
 
 static struct {
     uint64_t completed, before; /* blocks that reached their last instruction: now, and when the current one began */
-    struct { uint32_t address, end; } left[MOST_LEFT]; /* the blocks that were left; of an empty place, both are 0 */
-    uint32_t next; /* the place of the next one */
+    struct { uint32_t address, end; } left[MOST_LEFT]; /* the blocks that were left last */
+    uint32_t count;
 } rests;
 
-/* A block [address, end) begins after another one. Returns whether it is the rest of a block that was left. */
+/* A block [address, end) begins after another one. Returns whether it is a rest of a block that was left. */
 static bool rests_begin(uint32_t address, uint32_t end, uint32_t from, uint32_t from_end)
 {
     bool is_rest = false;
     if (rests.completed == rests.before && from_end != 0) {
-        rests.left[rests.next].address = from;
-        rests.left[rests.next].end = from_end;
-        rests.next = (rests.next + 1) % MOST_LEFT;
+        rests.count -= rests.count == MOST_LEFT; /* one whose rest never came, as after a fault */
+        rests.left[rests.count].address = from;
+        rests.left[rests.count++].end = from_end;
     }
     rests.before = rests.completed;
-    for (uint32_t index = 0; index < MOST_LEFT; index++) {
-        if (rests.left[index].end != end || rests.left[index].address > address)
-            continue;
-        is_rest |= rests.left[index].address < address;
-        rests.left[index].address = rests.left[index].end = 0; /* its rest comes, or it is executed anew */
+    for (uint32_t index = rests.count; index-- > 0;) {
+        uint32_t left = rests.left[index].address, left_end = rests.left[index].end;
+        is_rest |= left < address && end <= left_end;
+        if (left == address || (left < address && end == left_end)) /* it is executed anew, or its last rest comes */
+            rests.left[index] = rests.left[--rests.count];
     }
     return is_rest;
 }

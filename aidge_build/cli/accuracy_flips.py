@@ -195,7 +195,7 @@ def _judge(
 ) -> Judge:
     """The meaning of the outputs, by the labels."""
     inputs = real_values(program.view, vectors)
-    if samples.labels is None and not samples.targets:
+    if not samples.has_labels and not samples.targets:
         return Judge(samples, inputs)
     plain = Tally(program.view, constants_of(program), reference.outputs or b"", Judge(samples, inputs))
     outputs = plain.outputs(reference.outputs or b"")

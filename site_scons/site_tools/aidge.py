@@ -120,7 +120,7 @@ CHECK_OPTIONS = {
 ACCURACY_OPTIONS = {
     "float": ("--float", "file", ()),
     "calibration": ("--calibration", "file", ()),
-    "task": ("--task", "word", ("auto", "classes", "scores", "anomaly", "regression")),
+    "task": ("--task", "word", ("auto", "classes", "decisions", "scores", "anomaly", "regression")),
     "labelled_output": ("--labelled-output", "word", ()),
     "elf": ("--elf", "file", ()),
     "block": ("--block", "file", ()),

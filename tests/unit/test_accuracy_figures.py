@@ -13,9 +13,11 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.measure.accuracy.document import agreement, agreement_lines, same_answers
 from aidge_build.measure.accuracy.figures import Figures, confusion, errors, roc_auc, top1, wilson
 from aidge_build.measure.accuracy.gate import verdicts
 from aidge_build.measure.accuracy.labelled import labelled_set, shared_samples
+from aidge_build.measure.accuracy.stages import deviations, stage
 from aidge_build.measure.accuracy.task import judged, task_of
 from aidge_build.measure.accuracy.texts import limit_line
 from aidge_build.operators.activation import ReLU
@@ -116,6 +118,64 @@ def test_probabilities_begin_at_one_half_and_logits_at_zero():
         assert (task.threshold, found.top1.correct, found.auc) == (threshold, right, 1.0)
 
 
+NUMBERS = {"out": numpy.array([[2], [0], [1], [0]])}  # int64: integers without a scale
+
+
+def test_an_integer_without_a_scale_is_the_number_of_a_class_and_has_no_area():
+    given, inputs = samples([2, 0, 0, 1], count=4, outputs=1), {"in": numpy.zeros((4, 4))}
+    task = task_of(given, NUMBERS, inputs)
+    found = judged(task, given, NUMBERS, inputs)
+    assert task.kind == "decisions" and (found.top1.correct, found.top1.count, found.auc) == (2, 4, None)
+    assert found.confusion == ((1, 1, 0), (1, 0, 0), (0, 0, 1))
+    with pytest.raises(
+        AidgeError, match="--min-auc: these answers have no such figure. Hint: an area under the curve needs scores"
+    ):
+        verdicts({"min-auc": 0.5}, found, None)
+
+
+def test_a_number_beyond_all_classes_is_wrong_and_leaves_the_matrix_out():
+    given, inputs = samples([2, 0, 0, 1], count=4, outputs=1), {"in": numpy.zeros((4, 4))}
+    task = task_of(given, NUMBERS, inputs)
+    for bad in (-1, 1 << 40, 1.5):
+        outputs = {"out": numpy.array([[2], [0], [bad], [1]])}
+        found = judged(task, given, outputs, inputs)
+        assert (found.top1.correct, found.confusion) == (3, ())
+
+
+def test_integers_that_become_negative_are_scores_and_values_between_numbers_are_no_decisions():
+    given, inputs = samples([0, 1], outputs=1), {"in": numpy.zeros((2, 4))}
+    assert task_of(given, {"out": numpy.array([[-7], [9]])}, inputs).kind == "scores"
+    assert task_of(given, {"out": numpy.array([[1.0], [0.0]])}, inputs, "decisions").kind == "decisions"
+    with pytest.raises(AidgeError, match="--task decisions: output 'out' holds values that are no whole numbers"):
+        task_of(given, {"out": numpy.array([[0.5], [1.0]])}, inputs, "decisions")
+    with pytest.raises(AidgeError, match="--task: a decision is one value, output 'out' has 3"):
+        task_of(given, {"out": numpy.zeros((2, 3))}, inputs, "decisions")
+
+
+@pytest.mark.parametrize(
+    "outputs", [NUMBERS, {"out": numpy.eye(3)[[2, 0, 1, 0]]}, {"out": numpy.array([[0.9], [0.8], [0.1], [0.2]])}]
+)
+def test_a_sample_with_the_label_minus_one_is_not_judged(outputs):
+    given, inputs = samples([-1, 0, -1, 1], count=4, outputs=outputs["out"].shape[1]), {"in": numpy.zeros((4, 4))}
+    found = judged(task_of(given, outputs, inputs), given, outputs, inputs)
+    assert found.top1.count == sum(map(sum, found.confusion)) == 2
+
+
+def test_labels_that_are_all_minus_one_are_refused():
+    with pytest.raises(AidgeError, match="the label of all 2 samples is -1"):
+        task_of(samples([-1, -1]), {"out": numpy.zeros((2, 3))}, {"in": numpy.zeros((2, 4))})
+
+
+def test_numbers_are_compared_with_the_reference_one_by_one_and_have_no_distance():
+    stages = [
+        stage(name, "", view(outputs=1), {}, {"out": values})
+        for name, values in (("a", NUMBERS["out"]), ("b", NUMBERS["out"] * 2))
+    ]
+    assert same_answers(stages[1], stages[0]) == 2 and deviations(stages[1].outputs, stages[0].outputs) == {}
+    (line,) = agreement_lines(agreement("m", stages, 4, None, None), "the float model")[1:]
+    assert line == "b (): same answer in 2 of 4"
+
+
 def test_an_anomaly_score_is_the_mean_squared_error_of_the_copy():
     given = samples([1, 0], outputs=4)
     inputs = {"in": numpy.array([[1.0, 0, 0, 0], [0, 0, 0, 0.5]])}
@@ -137,7 +197,7 @@ def test_two_classes_have_an_area_too():
         ({"labels": None}, "there is no array 'labels' or 'targets'"),
         ({"labels": [0]}, "2 samples have 1 entry in 'labels'"),
         ({"labels": [0.5, 1.0]}, "array labels is float64[2]"),
-        ({"labels": [-1, 1]}, "array labels is int64[2]"),
+        ({"labels": [-2, 1]}, "array labels is int64[2]"),
         ({"x": numpy.array([[numpy.nan] * 4] * 2, numpy.float32)}, "array x holds NaN or infinity in 2 of 2 samples"),
         ({"x": numpy.zeros((0, 4), numpy.float32)}, "the inputs have [0] samples"),
         ({"labels": None, "targets": [[1.0], [2.0]]}, "array targets is float64[2, 1], output 'out' has 3 values"),

@@ -63,6 +63,16 @@ def test_a_flip_changes_a_value_or_an_answer_or_ends_in_a_fault():
     assert found["mean"] == pytest.approx(2 / 3) and found["changed_answers_share"] == pytest.approx(2 / 6)
 
 
+def test_another_number_of_a_class_is_another_answer_with_labels_and_without():
+    view = GraphView("net", (), {"y": Tensor("y", (1, 1), DType.int32)}, (), ("y",))
+    samples = LabelledSet({"x": numpy.zeros((2, 1))}, labels=numpy.array([-1, 100]))
+    right, other = (numpy.array(numbers, numpy.int32).tobytes() for numbers in ([7, 100], [7, 101]))
+    for task, figures in ((Task("decisions", "y"), [1.0, 0.0]), (None, [])):
+        counted = Tally(view, ARRAYS, right, Judge(samples, {"x": numpy.zeros((2, 1))}, task))
+        counted.add([Flip(0, 0, 0), Flip(0, 0, 1)], [Outcome(right), Outcome(other)])
+        assert (counted.all.values, counted.all.answers, counted.figures) == (1, 1, figures)
+
+
 def test_a_real_answer_changes_beyond_a_hundredth_of_the_largest_value():
     counted = tally(Task("regression", "y"), targets={"y": numpy.array([[1, 5, 2], [9, 0, 100]])})
     counted.add([Flip(0, 0, 0), Flip(0, 0, 1)], [Outcome(bytes([1, 5, 2, 9, 0, last])) for last in (101, 102)])

@@ -34,7 +34,7 @@ ACCURACY = Group(
         Option(
             "task",
             "meaning of the outputs; auto: decided by labels and shapes (docs/accuracy.md)",
-            values=("auto", "classes", "scores", "anomaly", "regression"),
+            values=("auto", "classes", "decisions", "scores", "anomaly", "regression"),
             default="auto",
         ),
         Option("labelled-output", "output that the labels belong to (default: the first)", metavar="NAME"),

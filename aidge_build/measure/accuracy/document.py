@@ -12,7 +12,7 @@ from aidge_build.base.naming import counted
 from aidge_build.base.terminal import table
 from aidge_build.measure.accuracy.figures import Figures
 from aidge_build.measure.accuracy.gate import Verdict
-from aidge_build.measure.accuracy.stages import Stage, deviations
+from aidge_build.measure.accuracy.stages import Stage, answers, deviations
 from aidge_build.measure.accuracy.task import Task
 from aidge_build.measure.accuracy.texts import about, deviation_text, figure_text, limit_line, seen_text
 
@@ -68,11 +68,15 @@ def _stage(one: Judged, reference: Judged | None) -> dict:
 
 
 def same_answers(stage: Stage, reference: Stage) -> int | None:
-    """Returns in how many samples the largest value of every output has the same index as in the reference."""
+    """Returns in how many samples the answer of every output is the reference's: the number, or the index of the largest value.
+    None if an output is one real value."""
     both = [(values, reference.outputs[name]) for name, values in stage.outputs.items() if name in reference.outputs]
-    if not both or any(values.shape != others.shape or values.shape[1] < 2 for values, others in both):
+    if not both or any(values.shape != others.shape for values, others in both):
         return None
-    return int(numpy.logical_and.reduce([values.argmax(1) == others.argmax(1) for values, others in both]).sum())
+    found = [(answers(values), answers(others)) for values, others in both]
+    if any(one is None for pair in found for one in pair):
+        return None
+    return int(numpy.logical_and.reduce([one == other for one, other in found]).sum())
 
 
 def agreement(model: str, stages: Sequence[Stage], samples: int, shared: int | None, differing: int | None) -> dict:
@@ -105,8 +109,8 @@ def agreement_lines(data: dict, reference: str) -> list[str]:
         found.append("0 values differ between the firmware and the host")
     for stage in data["stages"]:
         same = stage["same_answers"]
-        answers = f"same answer in {same:,} of {data['samples']:,}" if same is not None else "outputs are no classes"
-        found.append(f"{stage['name']} ({stage['where']}): {answers}; {deviation_text(stage)}")
+        said = f"same answer in {same:,} of {data['samples']:,}" if same is not None else "outputs are no classes"
+        found.append(f"{stage['name']} ({stage['where']}): {'; '.join(filter(None, [said, deviation_text(stage)]))}")
     return [*found, *_doubts(data)]
 
 

@@ -70,7 +70,7 @@ _FIGURES: Mapping[str, Callable[[Figures], float | None]] = {
 }
 _MEANT = {
     "min-top1": "top-1 is a figure of classes, and of scores with labels",
-    "min-auc": "an area under the curve needs labels 0 and 1, both of them",
+    "min-auc": "an area under the curve needs scores, and labels 0 and 1, both of them",
     "max-mae": "errors need targets",
     "max-rmse": "errors need targets",
     "min-r2": "R2 needs targets that vary",

@@ -18,12 +18,14 @@ from aidge_build.prepare.input_samples import WANTED, Samples, input_samples
 from aidge_build.prepare.quantization.samples import require_finite
 from aidge_build.run.verify.vectors import Vectors
 
+NO_LABEL = -1
 _WANTED = f"{WANTED}; labels as labels (class numbers), or targets as targets"
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledSet(Samples):
-    """`labels` are class numbers [sample]; `targets` real values by output name [sample, ...]. At most one of them is given."""
+    """`labels` are class numbers [sample], NO_LABEL for a sample that is only a part of a stream; `targets` real values by output
+    name [sample, ...]. At most one of them is given."""
 
     labels: numpy.ndarray | None = None
     targets: Vectors = field(default_factory=dict)
@@ -32,6 +34,11 @@ class LabelledSet(Samples):
     def is_labelled(self) -> bool:
         """Whether the right answers are known."""
         return self.labels is not None or bool(self.targets)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether a sample has the number of a class."""
+        return self.labels is not None and bool((self.labels != NO_LABEL).any())
 
     def chosen(self, places: numpy.ndarray | slice) -> LabelledSet:
         """Returns the samples at these places, with their answers."""
@@ -91,11 +98,11 @@ def _digests(samples: Vectors) -> list[bytes]:
 
 def _labels(values: numpy.ndarray) -> numpy.ndarray:
     flat = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
-    if flat.ndim != 1 or flat.dtype.kind not in "iub" or (flat.size and int(flat.min()) < 0):
+    if flat.ndim != 1 or flat.dtype.kind not in "iub" or (flat.size and int(flat.min()) < NO_LABEL):
         raise AidgeError(
             f"array labels is {values.dtype}{list(values.shape)}",
             code="VECTORS",
-            hint="one class number (0, 1, ...) for each sample",
+            hint="one class number (0, 1, ...) for each sample, -1 for a sample that is not judged",
         )
     return flat.astype(numpy.int64)
 

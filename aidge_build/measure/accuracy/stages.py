@@ -166,12 +166,24 @@ def stage(name: str, where: str, view: GraphView, vectors: Vectors, outputs: Vec
     return Stage(name, where, outputs, found, real_values(view, vectors))
 
 
+def is_number(values: numpy.ndarray) -> bool:
+    """Whether an output, as `real_values` returns it, is one integer without a scale, such as the number of a class."""
+    return values.dtype == numpy.int64 and values.shape[1] == 1
+
+
+def answers(values: numpy.ndarray) -> numpy.ndarray | None:
+    """Returns the answer [sample] of an output: the number, or the index of the largest value; None for one real value."""
+    if is_number(values):
+        return values[:, 0]
+    return values.argmax(axis=1) if values.shape[1] > 1 else None
+
+
 def deviations(outputs: Vectors, reference: Vectors) -> dict[str, float]:
-    """The mean absolute difference of each real output from the reference's."""
+    """The mean absolute difference of each output from the reference's; a distance between numbers of classes has no meaning."""
     return {
         name: float(numpy.abs(values - reference[name]).mean())
         for name, values in outputs.items()
-        if name in reference and reference[name].shape == values.shape
+        if name in reference and reference[name].shape == values.shape and not is_number(values)
     }
 
 
@@ -185,12 +197,15 @@ def renamed(outputs: Vectors, names: Sequence[str]) -> Vectors:
 
 
 def real_values(view: GraphView, tensors: Vectors) -> Vectors:
-    """Returns real values [sample, element]; integers without a quantization mean themselves."""
+    """Returns real values [sample, element]; integers without a quantization mean themselves, and stay int64."""
     found = {}
     for name, values in tensors.items():
         quantization = view.tensor(name).quantization
         is_known = quantization is not None and quantization.per_tensor and values.dtype.kind in "iu"
-        decoded = dequantize(values, quantization) if quantization is not None and is_known else values.astype(numpy.float64)
+        if quantization is not None and is_known:
+            decoded = dequantize(values, quantization)
+        else:
+            decoded = values.astype(numpy.int64 if quantization is None and values.dtype.kind in "iub" else numpy.float64)
         found[name] = decoded.reshape(len(values), -1)
     return found
 

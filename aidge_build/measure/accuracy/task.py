@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The meaning of a model's outputs: classes, a score of two classes, an anomaly score, or real values."""
+"""The meaning of a model's outputs: classes, the number of a class, a score of two classes, an anomaly score, or real values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import numpy
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import counted
 from aidge_build.measure.accuracy.figures import Figures, confusion, errors, roc_auc, top1
-from aidge_build.measure.accuracy.labelled import LabelledSet
+from aidge_build.measure.accuracy.labelled import NO_LABEL, LabelledSet
+from aidge_build.measure.accuracy.stages import is_number
 from aidge_build.run.verify.vectors import Vectors
 
-Kind = Literal["classes", "scores", "anomaly", "regression"]
+_MOST_NUMBERS = 1024  # of classes in a confusion matrix: an answer beyond is wrong, and none of them
+Kind = Literal["classes", "decisions", "scores", "anomaly", "regression"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,10 @@ class Task:
 def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str = "auto", output: str = "") -> Task:
     """The task; `outputs` and `inputs` are real values of one model. "auto" decides by the arrays:
 
-    targets mean regression; labels with an output of one value mean scores; labels 0 and 1 with an output as large as the input
-    mean an autoencoder's anomaly score (its mean squared error); all else means classes, the index of the largest value. Scores
-    within [0, 1] are probabilities (class 1 above 0.5), others are logits (above 0).
+    targets mean regression; labels with an output of one value mean decisions (the number of a class) if it is an integer without
+    a scale and never negative, else scores; labels 0 and 1 with an output as large as the input mean an autoencoder's anomaly
+    score (its mean squared error); all else means classes, the index of the largest value. Scores within [0, 1] are probabilities
+    (class 1 above 0.5), others are logits (above 0).
     """
     name = output or next(iter(outputs))
     if name not in outputs:
@@ -40,17 +43,22 @@ def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str =
     if (found == "regression") != bool(samples.targets):
         wanted = "targets" if found == "regression" else "labels"
         raise AidgeError(f"for {found} the file must hold {wanted}", where="--task", code="VECTORS")
+    if samples.labels is not None and not samples.has_labels:
+        hint = "-1 marks a sample without a label; --samples N takes the first N of the file"
+        raise AidgeError(f"the label of all {len(samples.labels)} samples is -1", hint=hint, code="VECTORS")
     values = outputs[name]
     if found == "classes":
         _require_classes(samples.labels, values.shape[1], name)
-    elif found != "regression" and samples.labels is not None and samples.labels.max() > 1:
+    elif found in ("scores", "anomaly") and samples.labels is not None and samples.labels.max() > 1:
         raise AidgeError(
             f"labels of {found} are 0 and 1, there is {samples.labels.max()}",
-            hint="--task classes --output NAME judges a score for each class; the number of a class cannot be judged",
+            hint="--task classes --labelled-output NAME judges a score for each class, --task decisions the number of a class",
             code="VECTORS",
         )
-    if found == "scores" and values.shape[1] != 1:
-        raise AidgeError(f"a score is one value, output '{name}' has {values.shape[1]}", where="--task", code="USAGE")
+    if found in ("scores", "decisions") and values.shape[1] != 1:
+        raise AidgeError(f"a {found[:-1]} is one value, output '{name}' has {values.shape[1]}", where="--task", code="USAGE")
+    if found == "decisions" and not _are_whole(values):
+        raise AidgeError(f"output '{name}' holds values that are no whole numbers", where="--task decisions", code="USAGE")
     if found == "anomaly" and not _is_copy(values, inputs):
         raise AidgeError(f"output '{name}' is not as large as the only input", where="--task anomaly", code="USAGE")
     is_probability = 0 <= values.min() <= values.max() <= 1
@@ -61,11 +69,14 @@ def judged(task: Task, samples: LabelledSet, outputs: Vectors, inputs: Vectors) 
     """The figures of real outputs [sample, element]; `inputs` are the real inputs that they belong to."""
     if task.kind == "regression":
         return Figures(errors=tuple((name, errors(outputs[name], targets)) for name, targets in samples.targets.items()))
-    labels, values = samples.labels, outputs[task.output]
-    assert labels is not None
+    assert samples.labels is not None
+    known = samples.labels != NO_LABEL
+    labels, values = samples.labels[known], outputs[task.output][known]
     if task.kind == "anomaly":
         (given,) = inputs.values()
-        return Figures(auc=roc_auc(numpy.mean((values - given) ** 2, axis=1), labels))
+        return Figures(auc=roc_auc(numpy.mean((values - given[known]) ** 2, axis=1), labels))
+    if task.kind == "decisions":
+        return Figures(top1(values[:, 0], labels), _confusion_of_numbers(values[:, 0], labels))
     if task.kind == "scores":
         answers = (values[:, 0] > task.threshold).astype(numpy.int64)
         return Figures(top1(answers, labels), confusion(answers, labels, 2), roc_auc(values[:, 0], labels))
@@ -79,8 +90,20 @@ def _kind(samples: LabelledSet, values: numpy.ndarray, inputs: Vectors) -> Kind:
         return "regression"
     assert samples.labels is not None
     if values.shape[1] == 1:
-        return "scores"
+        return "decisions" if is_number(values) and values.min() >= 0 else "scores"
     return "anomaly" if _is_copy(values, inputs) and samples.labels.max() <= 1 and values.shape[1] > 2 else "classes"
+
+
+def _confusion_of_numbers(answers: numpy.ndarray, labels: numpy.ndarray) -> tuple[tuple[int, ...], ...]:
+    """The confusion matrix of all numbers up to the largest one; () if an answer is no number of a class."""
+    most = max(answers.max(), labels.max())
+    if not _are_whole(answers) or answers.min() < 0 or most >= _MOST_NUMBERS:
+        return ()
+    return confusion(answers.astype(numpy.int64), labels, int(most) + 1)
+
+
+def _are_whole(values: numpy.ndarray) -> bool:
+    return numpy.array_equal(values, numpy.rint(values))
 
 
 def _is_copy(values: numpy.ndarray, inputs: Vectors) -> bool:

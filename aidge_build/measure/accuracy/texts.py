@@ -28,7 +28,12 @@ def limit_line(limit: dict) -> str:
 
 def about(data: dict) -> str:
     """Returns a line about the samples and the output that were measured."""
-    return f"{counted(data['samples'], 'sample')}, {data['task']} of output '{data['output']}'{seen_text(data)}"
+    return f"{counted(data['samples'], 'sample')}, {task_text(data['task'])} of output '{data['output']}'{seen_text(data)}"
+
+
+def task_text(task: str) -> str:
+    """Returns the task, with a word about figures that it cannot have."""
+    return "decisions (class numbers without scores: no ROC-AUC, no mean difference)" if task == "decisions" else task
 
 
 def seen_text(data: dict) -> str:

@@ -17,7 +17,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.measure.accuracy.costs import Cost
 from aidge_build.measure.accuracy.figures import Figures
 from aidge_build.measure.accuracy.labelled import LabelledSet
-from aidge_build.measure.accuracy.stages import Stage, input_quantizations, on_host, renamed
+from aidge_build.measure.accuracy.stages import Stage, input_quantizations, is_number, on_host, renamed
 from aidge_build.measure.accuracy.task import judged, task_of
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.quantization.layers import Layer, layers_of
@@ -98,10 +98,7 @@ class Trials:
             view, _ = import_model(self.request_of(types))
             stage = _named_as(self.float_stage, on_host(_title(types), view, self.samples, input_quantizations(view)))
             figures = judged(self.task, self.samples, stage.outputs, self.float_stage.inputs)
-            wanted, got = (
-                numpy.concatenate([one.outputs[name] for name in sorted(one.outputs)], 1) for one in (self.float_stage, stage)
-            )
-            power, noise = power_and_noise(wanted, got)
+            power, noise = power_and_noise(*_signals(self.float_stage.outputs, stage.outputs))
             steps = tuple((node.type, view.tensor(node.outputs[0]).dtype) for node in view.nodes)
             worth = merit_of(figures), noise / (power or 1.0), decibels(power, noise)
             self._known[types] = Trial(types, self._models[types], figures, *worth, steps)
@@ -161,6 +158,17 @@ def merit_of(figures: Figures) -> float:
     if not explained:
         raise AidgeError("the samples give no figure to compare by", hint="targets must vary", code="VECTORS")
     return min(explained)
+
+
+def _signals(wanted: Vectors, got: Vectors) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """The outputs of both models as signals [sample, element]. Numbers of classes have no distance, so each has the signal
+    1, and 0 if it differs."""
+    pairs = [
+        (numpy.ones_like(wanted[name]), got[name] == wanted[name]) if is_number(wanted[name]) else (wanted[name], got[name])
+        for name in sorted(wanted)
+    ]
+    left, right = (numpy.concatenate(side, 1, dtype=numpy.float64) for side in zip(*pairs, strict=True))
+    return left, right
 
 
 def _named_as(reference: Stage, stage: Stage) -> Stage:

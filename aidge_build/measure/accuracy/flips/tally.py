@@ -14,7 +14,7 @@ from aidge_build.measure.accuracy.figures import wilson
 from aidge_build.measure.accuracy.flips.bits import Constants, Flip
 from aidge_build.measure.accuracy.flips.native import Outcome
 from aidge_build.measure.accuracy.labelled import LabelledSet
-from aidge_build.measure.accuracy.stages import real_values
+from aidge_build.measure.accuracy.stages import answers, real_values
 from aidge_build.measure.accuracy.task import Task, judged
 from aidge_build.run.verify.vectors import Vectors, loaded_rows
 
@@ -47,7 +47,7 @@ class Count:
 @dataclass(frozen=True, eq=False)
 class Judge:
     """The samples of the flips, their real inputs, and the meaning of the outputs; without `task` nothing is known of right
-    answers, and an output of several values is the scores of classes."""
+    answers, and an output of several values is the scores of classes, one integer without a scale the number of a class."""
 
     samples: LabelledSet
     inputs: Vectors
@@ -56,11 +56,13 @@ class Judge:
     def answers(self, outputs: Vectors) -> Mapping[str, numpy.ndarray]:
         """Returns the answers [sample] of real outputs by name; the output itself [sample, element] if it is no class."""
         if self.task is None:
-            return {name: values.argmax(1) if values.shape[1] > 1 else values for name, values in outputs.items()}
+            return {name: values if (found := answers(values)) is None else found for name, values in outputs.items()}
         values = outputs[self.task.output]
         match self.task.kind:
             case "classes":
                 return {self.task.output: values.argmax(1)}
+            case "decisions":
+                return {self.task.output: values[:, 0]}
             case "scores":
                 return {self.task.output: (values[:, 0] > self.task.threshold).astype(numpy.int64)}
             case "anomaly":

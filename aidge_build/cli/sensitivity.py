@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import tempfile
 from collections.abc import Callable
@@ -77,6 +78,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError(
             "the samples for quantization are missing", where="--quantize F.npz", hint="add --quantize F.npz", code="USAGE"
         )
+    if arguments.least_sqnr is None:
+        arguments.least_sqnr = -math.inf  # the verb looks for the layer that spoils a model, so no such model is refused
     quantized = load(arguments, NAME_TO_LOOK_AT)
     request = replace(quantized, model=quantized.float_model, float_model=None, bind=bindings(arguments.bind))
     view, _ = import_model(request)

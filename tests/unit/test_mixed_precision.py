@@ -74,9 +74,13 @@ y = Gemm <transB = 1> (s, w3, b3)
 """
 
 
+DECISION = "d = ArgMax <axis = 1, keepdims = 0> (y)"
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> Path:
-    """A network whose second layer hands on a value a hundred times as large as those that decide; labels are its answers."""
+    """A network whose second layer hands on a value a hundred times as large as those that decide; labels are its answers.
+    `decided.onnx` is the same network, which hands out the number of the class."""
     folder, random = tmp_path_factory.mktemp("mixed"), numpy.random.default_rng(3)
     sizes = {"w1": (12, 8), "w2": (12, 12), "w3": (4, 12), "b1": (12,), "b2": (12,), "b3": (4,)}
     constants = {name: random.normal(size=dims).astype(numpy.float32) for name, dims in sizes.items()}
@@ -84,6 +88,8 @@ def files(tmp_path_factory) -> Path:
     constants["w3"][:, 0] *= 0.001
     keywords = {"inputs": "float[1,8] x", "outputs": "float[1,4] y", "constants": constants}
     (folder / "float.onnx").write_bytes(model(NETWORK, **keywords))
+    decided = keywords | {"outputs": "int64[1] d"}
+    (folder / "decided.onnx").write_bytes(model(NETWORK + DECISION, **decided))
     x = random.normal(size=(120, 8)).astype(numpy.float32)
     view = graph(NETWORK, **keywords)
     labels = [int(cpu.run(view, {"x": row[None]})["y"].argmax()) for row in x]
@@ -92,9 +98,9 @@ def files(tmp_path_factory) -> Path:
     return folder
 
 
-def sensitivity(files: Path, *words):
+def sensitivity(files: Path, *words, network: str = "float.onnx"):
     given = ("--quantize", files / "seen.npz", "--labels", files / "test.npz", "--cpu", "cortex-m4", "--fpu", "auto")
-    return aidge_build("sensitivity", files / "float.onnx", *given, *words)
+    return aidge_build("sensitivity", files / network, *given, *words)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +128,18 @@ def test_what_is_taken_keeps_the_limit_and_no_measured_choice_that_does_is_cheap
     kept = [point["cost"] for point in result["points"] if point["loss"] <= 0]
     assert taken["cost"] == min(kept) and len(result["points"]) == result["measured"] > 10
     assert sum(point["chosen"] for point in result["points"]) == 1
+
+
+def test_a_network_that_hands_out_a_class_number_loses_what_the_same_network_with_scores_loses(files, searched):
+    found = sensitivity(files, "--search", "--max-loss", 0, "--json", network="decided.onnx").json
+    assert found["task"] == "decisions" and found["float"]["top1"] == searched["float"]["top1"]
+    for one, other in zip(found["layers"], searched["layers"], strict=True):
+        for key in ("int8_alone", "float_alone"):
+            assert one[key]["top1"] == other[key]["top1"] and one[key]["confusion"] == other[key]["confusion"]
+    changed = found["layers"][1]["int8_alone"]
+    wrong = changed["top1"]["count"] - changed["top1"]["correct"]  # labels are the answers of the float network
+    assert changed["sqnr_db"] == pytest.approx(10 * numpy.log10(changed["top1"]["count"] / wrong))
+    assert found["search"]["taken"]["loss"] <= 0
 
 
 def test_the_front_falls_in_loss_as_it_grows_in_cost(searched):

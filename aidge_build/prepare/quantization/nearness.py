@@ -165,7 +165,7 @@ def refusal(
     return CheckFailed(
         f"output '{output}' of the quantized model has {found} on the {count} samples, and {wanted} are wanted; {blamed}",
         hint=f"--layer-types {shlex.quote(f'{name}=float32')} or =int16 spares a layer, --ranges mse chooses other ranges, "
-        "--least-sqnr DB accepts less",
+        + ("--least-sqnr DB accepts less" if found.is_float else "--least-sqnr=-inf compares nothing"),
         code="SQNR",
     )
 

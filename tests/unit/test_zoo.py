@@ -62,6 +62,11 @@ def test_a_comparison_without_vectors_names_the_samples_that_come_with_the_model
     assert f"Hint: --io-data zoo:{names()[0]}/test.npz, or" in aidge_build("verify", f"zoo:{names()[0]}").stderr
 
 
+def test_a_stream_that_hands_out_a_class_number_is_judged_where_a_sound_ends():
+    (stage,) = aidge_build("accuracy", "zoo:keyword", "--labels", "zoo:keyword/test.npz", "--json").json["stages"]
+    assert (stage["top1"]["correct"], stage["top1"]["count"], stage["auc"]) == (3, 3, None)
+
+
 def test_training_again_gives_the_digest_of_the_card_and_fewer_trees_another(monkeypatch, capsys):
     assert check("forest") and "as its card and its file" in capsys.readouterr().out
     monkeypatch.setattr(forest, "TREES", 1)

@@ -49,7 +49,7 @@ def write(name: str) -> None:
     (folder / _named(text, "model", f"{name}.onnx")).write_bytes(made.model)
     if not _named(text, "test", ""):
         _write_samples(folder / "test.npz", arrays, getattr(module, "STORED", None))
-    found = measured(name, made, arrays, getattr(module, "BY_RECORDING", False))
+    found = measured(name, made, arrays)
     card.write_text(with_measured(text, name, made.model, module.SEED, seconds, found), encoding="utf-8")
     print(f"{name}: {len(made.model):,} B, {found.figure} {found.values}, {found.instructions:,} instructions, {seconds:.0f} s")
 

@@ -9,7 +9,6 @@ from aidge_build import frontend
 from tools.zoo.made import Arrays, Made, module_of
 
 SEED, HOP, SOUNDS = 1, 160, 200
-BY_RECORDING = True
 STORED = 3 * 26  # hops of three sounds, 320 bytes each
 
 
@@ -25,9 +24,11 @@ def made() -> Made:
 
 
 def held_out() -> Arrays:
-    """Sounds that training never saw, one hop after the other; a label for each hop. The last hop of a sound decides."""
+    """Sounds that training never saw, one hop after the other. The last hop of a sound has a label: it decides."""
     sounds, labels = module_of("keyword", "sounds").clips(SOUNDS, seed=7)
     hops = sounds.shape[1] // HOP
     words = numpy.roll(numpy.arange(SOUNDS), -1)  # the first one is a word
     rows = sounds[words, : hops * HOP].reshape(-1, 1, HOP)
-    return {"x": rows, "labels": numpy.repeat(labels[words], hops).astype(numpy.uint8), "recording": numpy.array(hops)}
+    judged = numpy.full((SOUNDS, hops), -1, numpy.int8)
+    judged[:, -1] = labels[words]
+    return {"x": rows, "labels": judged.reshape(-1), "recording": numpy.array(hops)}

@@ -9,12 +9,6 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.boards import load_board
-from aidge_build.build.compile import build_program, import_model
-from aidge_build.build.inputs import load
-from aidge_build.cli.parsing import parse
-from aidge_build.measure.accuracy.labelled import labelled_set
-from aidge_build.measure.accuracy.stages import Stage, on_board, on_host
 from tools.accuracy_table import called
 from tools.zoo.made import Arrays, Made
 
@@ -32,8 +26,8 @@ class Measured:
     instructions: int
 
 
-def measured(name: str, made: Made, arrays: Arrays, by_recording: bool) -> Measured:
-    """The figures of all held-out samples; `by_recording`: the last vector of a recording decides."""
+def measured(name: str, made: Made, arrays: Arrays) -> Measured:
+    """The figures of all held-out samples that have a label or targets."""
     with tempfile.TemporaryDirectory() as folder:
         labels, files = Path(folder, "test.npz"), {}
         numpy.savez(labels, **arrays)
@@ -41,7 +35,7 @@ def measured(name: str, made: Made, arrays: Arrays, by_recording: bool) -> Measu
             if file is not None:
                 files[stage] = Path(folder, f"{name}_{stage}.onnx")
                 files[stage].write_bytes(file)
-        return _of_recordings(files, arrays) if by_recording else _of_samples(files, labels, len(arrays["x"]))
+        return _of_samples(files, labels, int((arrays["labels"] >= 0).sum()) if "labels" in arrays else len(arrays["x"]))
 
 
 def _of_samples(files: dict[str, Path], labels: Path, samples: int) -> Measured:
@@ -66,22 +60,3 @@ def _figure(stage: dict) -> tuple[str, float]:
     if stage["top1"]:
         return "right answers", stage["top1"]["share"]
     return "R2", min(one["r2"] for one in stage["errors"].values())
-
-
-def _of_recordings(files: dict[str, Path], arrays: Arrays) -> Measured:
-    """For a stream: the label that the model gives after the last vector of each recording."""
-    found, count = {}, int(arrays["recording"])
-    wanted = arrays["labels"].reshape(-1, count)[:, -1]
-
-    def share(stage: Stage) -> float:
-        (labels,) = stage.raw.values()
-        return float((labels.reshape(-1, count)[:, -1] == wanted).mean())
-
-    for name, file in (("float", "float"), ("int8", "model")):
-        request = load(parse("compile", [str(files[file]), "--board", BOARD, "--out", "."]), "zoo")
-        view = import_model(request)[0]
-        samples = labelled_set(arrays, view)
-        found[name] = share(on_host(name, view, samples, {}))
-    with tempfile.TemporaryDirectory() as folder:
-        stage = on_board(build_program(request), load_board(BOARD, []), samples, Path(folder))
-    return Measured("right answers", {**found, "board": share(stage)}, len(wanted), stage.instructions or 0)

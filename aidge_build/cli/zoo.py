@@ -26,7 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     entries = [of_model(Path(name)) or entry(name) for name in arguments.names or names()]  # zoo:NAME is a path by now
     lines = [line for one in entries for line in _card(one)] if arguments.names else _list(entries)
-    return Outcome(lines, {"models": [{"name": one.name, "file": str(one.model), **one.card} for one in entries]})
+    return Outcome(
+        lines,
+        {"models": [{"name": one.name, "file": str(one.model), "samples": str(one.samples), **one.card} for one in entries]},
+    )
 
 
 def _list(entries: list[Entry]) -> list[str]:

@@ -3,7 +3,7 @@
 
     env.Tool('aidge')                                  # this file in site_scons/site_tools/, or with
                                                        # toolpath=[aidge_build.scons_toolpath()] after `pip install`
-    kws = env.AidgeModel('kws', 'models/kws.onnx')     # a node list for source lists
+    kws = env.AidgeModel('kws', 'models/kws.onnx')     # a node list for source lists; 'zoo:NAME' is a model of the tool
     app = env.Program('app.elf', ['main.c', kws])      # or simply ['main.c', 'models/kws.onnx'], or kws.tflite
     env.AidgeCheck(app)                                # the link fails if the ELF breaks the plan
     `scons generated-sources` generates only; with the tool compilation_db, editors know the generated files, too.
@@ -203,7 +203,9 @@ def aidge_model(env, name, model, out=None, **options):
     if str(name).endswith(tuple(env["AIDGE_SUFFIXES"])):
         raise SCons.Errors.UserError(f"AidgeModel: the name comes first: env.AidgeModel('{_c_name(str(model))}', '{name}')")
     folder = env.Dir(out) if out else env.Dir(".")
-    nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))
+    nodes = env.AidgeGenerate(
+        folder.File(name + ".c"), _of_zoo(env, model), AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options)
+    )
     return ModelFiles.of(nodes)
 
 
@@ -560,8 +562,28 @@ def _files_of(env, options, table):
 
 def _file(env, value):
     """The file of an option: what this build makes, or a source."""
-    nodes = env.arg2nodes(value, env.fs.File)
+    nodes = env.arg2nodes(_of_zoo(env, value), env.fs.File)
     return nodes[0] if nodes[0].has_builder() else nodes[0].srcnode().rfile()
+
+
+def _of_zoo(env, value):
+    """The path that `zoo:NAME` or `zoo:NAME/test.npz` means, by the cards that aidge_build/base/zoo.py reads; any other value."""
+    found = re.match("zoo:([^/]*)(/test.npz)?$", value) if SCons.Util.is_String(value) else None
+    command = _find_command(env)
+    if not found or command is None:  # a model without the command is refused, or removed by `scons -c`
+        return value
+    package, (name, samples) = _package_folder(command), found.groups()
+    folders = [os.path.join(package, "data", "examples", "zoo"), *_beside(package, ["examples/zoo"])] if package else []
+    zoo = next(filter(os.path.isdir, folders), None)
+    if zoo is None:
+        raise SCons.Errors.UserError(f"{value}: the package aidge_build is not found; name the file: aidge-build list zoo {name}")
+    names = [folder for folder in sorted(os.listdir(zoo)) if os.path.isfile(os.path.join(zoo, folder, "card.toml"))]
+    if name not in names:
+        raise SCons.Errors.UserError(f"{value}: {_guess(name, names)}models of the zoo: {', '.join(names)}")
+    with open(os.path.join(zoo, name, "card.toml"), encoding="utf-8") as file:
+        given = dict(re.findall('^(model|test) = "(.*)"$', file.read(), re.MULTILINE))
+    file = given.get("test", "test.npz") if samples else given.get("model", name + ".onnx")
+    return os.path.normpath(os.path.join(zoo, name, file))
 
 
 def _merged_options(env, options):

@@ -166,6 +166,10 @@ def test_firmware_is_generated_linked_proved_and_run_far_from_the_checkout(venv,
     read = (tmp_path / "demo/build/models/digits.plan.json").read_text()
     assert str(ROOT) not in read
     run_there(venv, tmp_path, "aidge-build", "check", "demo/build/demo.elf", "--board", "stm32f7")
+    tool = "import aidge_build\nenv = Environment(tools=['aidge'], toolpath=[aidge_build.scons_toolpath()])\n"
+    (tmp_path / "SConstruct").write_text(tool + "print(*env.AidgeModel('kws', 'zoo:keyword', cpu='cortex-m4').plan.sources)\n")
+    model = Path(run_there(venv, tmp_path, "python", "-m", "SCons", "-n", "-Q").splitlines()[0])
+    assert model == installed / "aidge_build/data/examples/keyword/keyword.onnx" and model.is_file()
 
 
 def test_importing_the_package_imports_nothing_else_of_it():

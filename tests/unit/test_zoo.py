@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
+from xml.etree import ElementTree
 
 import numpy
 import pytest
 
 from aidge_build.base.zoo import entry, names, of_model, resolved
 from tests.command import aidge_build
-from tools.zoo import forest, page
+from tools.zoo import forest, page, picture
 from tools.zoo.__main__ import check
 
 LARGEST_BYTES = 300_000
@@ -71,6 +73,19 @@ def test_training_again_gives_the_digest_of_the_card_and_fewer_trees_another(mon
     assert check("forest") and "as its card and its file" in capsys.readouterr().out
     monkeypatch.setattr(forest, "TREES", 1)
     assert not check("forest") and "differs" in capsys.readouterr().out
+
+
+def test_the_picture_is_made_of_the_tables_of_the_page_and_hides_no_dot():
+    text = page.PAGE.read_text(encoding="utf-8")
+    for name, drawing in picture.pictures(text).items():
+        stored = (page.PAGE.parent / "static" / name).read_text(encoding="utf-8")
+        assert stored == drawing and name in text, "`python -m tools.zoo --page` writes it"
+        places = re.findall(r'class="dot \w+" cx="([\d.]+)" cy="([\d.]+)"', drawing)
+        assert len(places) == len(set(places)) == len(names()) * len(picture.BOARDS)
+        root = ElementTree.fromstring(drawing)
+        for said in root.iter("{http://www.w3.org/2000/svg}text"):  # by the width of a letter in pixels
+            letter = {"title": 9, "small middle": 3.2}.get(said.get("class"), 6.3)
+            assert float(said.get("x")) + letter * len(said.text) < float(root.get("width"))
 
 
 def test_the_page_shows_the_cards_and_every_model_on_every_board():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/zoo.md: the text around the tables is written by hand, the tables are made from cards and from a sweep over boards."""
+"""docs/zoo.md: the text is written by hand, the tables are made from cards and a sweep over boards, the picture from them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from aidge_build.base.zoo import Entry, entry, names
 from tools.accuracy_table import called
+from tools.zoo.picture import pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, ANSWERS = ROOT / "docs" / "zoo.md", ROOT / "build" / "zoo.sqlite"
@@ -34,7 +35,10 @@ def write_page() -> None:
     text = with_tables(PAGE.read_text(encoding="utf-8"), {"models": models(), "cards": cards()})
     points = swept()
     tables = {figure: board_table(points, figure) for figure in FIGURES}
-    PAGE.write_text(with_tables(text, tables), encoding="utf-8")
+    text = with_tables(text, tables)
+    PAGE.write_text(text, encoding="utf-8")
+    for name, drawing in pictures(text).items():
+        (PAGE.parent / "static" / name).write_text(drawing, encoding="utf-8")
 
 
 def with_tables(text: str, tables: dict[str, list[str]]) -> str:

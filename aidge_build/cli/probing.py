@@ -15,9 +15,9 @@ from aidge_build.boards.cores import THUMB
 from aidge_build.contract.thumb.instruction import read_disassembly
 from aidge_build.measure.bench.figures import Figures
 from aidge_build.prove.elf import Claim, read_image, stack_use
-from aidge_build.prove.elf.claim import ClaimedArgument
+from aidge_build.prove.elf.claim import ClaimedCall
 from aidge_build.run.emulate import RunResult, Stops
-from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, MeasuredCycles, Program
+from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, NOTHING_PASSED, MeasuredCycles, Program
 from aidge_build.run.probe.measure import WHERE, beside, observe
 from aidge_build.run.probe.server import Probe, probe_of
 from aidge_build.run.probe.session import on_board
@@ -80,10 +80,10 @@ def observed(
     given: tuple[Path, list[str]],
     stops: Stops,
     emulate: Callable[[str, Stops], RunResult],
-    inputs: tuple[ClaimedArgument, ...] = (),
+    passed: ClaimedCall = NOTHING_PASSED,
 ) -> RunResult:
     """Returns the counts of a linked program on the board, inference by inference, with the counts of `emulate` for as many
-    inferences. `given` are the folder and the arguments that the program finds, `inputs` the inputs to read from the board."""
+    inferences. `given` are the folder and the arguments that the program finds, `passed` the inputs to read from the board."""
     if len(claims) != 1:
         raise AidgeError(
             f"holds {len(claims) or 'no'} models; a probe measures programs with one",
@@ -104,7 +104,7 @@ def observed(
         layer_symbols=claim.layers,
         instruction_limit=INSTRUCTION_LIMIT,
         watched_symbols=tuple(part.symbol for part in claim.arenas),
-        inputs=inputs,
+        passed=passed,
     )
     with on_board(program, probe, claim.buffers) as session:
         found = observe(session, stops.inferences or _INFERENCES, _stack_bound(program, elf))

@@ -23,7 +23,7 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, is_measured, measured_json, measured_lines, observed, probe_from
 from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
 from aidge_build.cli.run_dumps import add_dump_argument, dumped_symbols, written_dumps
-from aidge_build.cli.run_seen import add_samples_argument, claimed_inputs, input_findings, seen_findings
+from aidge_build.cli.run_seen import add_samples_argument, input_findings, passed_in, seen_findings
 from aidge_build.cli.run_stops import add_stop_arguments, end_code, end_lines, refuse_end, spread, stops_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.prove.elf import Claim, read_claims, read_image
@@ -31,6 +31,7 @@ from aidge_build.prove.elf.findings import ERROR, Finding
 from aidge_build.run.emulate import Counted, Firmware, RunResult, Stops, run_program
 from aidge_build.run.emulate.channels import control_block
 from aidge_build.run.emulate.estimate import program_timing
+from aidge_build.run.emulate.program import NOTHING_PASSED
 
 EXAMPLES = (
     ("run app.elf --board stm32f7", "in the emulator, on the board's true memory map"),
@@ -124,7 +125,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     layers = [layer for claim in claims for layer in claim.layers]
     dumped = dumped_symbols(arguments, read_image(arguments.elf), board)
     timing = program_timing(arguments.elf, board)
-    stops, inputs = stops_of(arguments, claims), claimed_inputs(claims)
+    stops, passed = stops_of(arguments, claims), passed_in(claims)
 
     def run(run_symbol: str, stops: Stops = stops) -> RunResult:
         alone = Counted(run_symbol, layers, claims[0].step_symbol, _arenas(claims[0]), timing) if run_symbol else None
@@ -135,12 +136,13 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
             arguments=words,
             counted=alone or Counted(timing=timing),
             emulator=arguments.emulator,
-            firmware=Firmware(stops, arguments.peripherals, dumped, inputs),
+            firmware=Firmware(stops, arguments.peripherals, dumped, passed),
         )
 
     probe = probe_from(arguments, board)
     if probe:
-        return observed(arguments.elf, board, probe, claims, (folder, words), stops, run, inputs if arguments.io_data else ())
+        read = passed if arguments.io_data else NOTHING_PASSED
+        return observed(arguments.elf, board, probe, claims, (folder, words), stops, run, read)
     if len(claims) != 1:
         whole = run("")
         return refuse_end(replace(whole, runs=None) if claims else whole, arguments.elf)
@@ -178,7 +180,7 @@ def _outcome(
         *cycle_findings(result, board, arguments.max_cycles, arguments.max_ms),
         step_finding(result, promised),
         *seen_findings(result, board, claims),
-        *input_findings(result, claimed_inputs(claims), arguments.io_data),
+        *input_findings(result, passed_in(claims).inputs, arguments.io_data),
     ]
     excess = [finding for finding in findings if finding is not None]
     stops = stops_of(arguments, claims)

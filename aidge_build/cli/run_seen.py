@@ -17,10 +17,10 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import NAMED_ORDERS, Format
 from aidge_build.graph.tensor import Tensor
 from aidge_build.prove.elf import Claim
-from aidge_build.prove.elf.claim import ClaimedArgument
+from aidge_build.prove.elf.claim import ClaimedArgument, ClaimedCall
 from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.run.emulate import RunResult
-from aidge_build.run.emulate.program import Entry
+from aidge_build.run.emulate.program import NOTHING_PASSED, Entry
 
 _CODES = {  # that N_run returns after it computed nothing
     1: "a pointer is null, misaligned or overlaps another buffer",
@@ -47,10 +47,10 @@ def add_samples_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def claimed_inputs(claims: Sequence[Claim]) -> tuple[ClaimedArgument, ...]:
-    """The inputs of the only model, () if they are not known."""
-    calls = claims[0].calls if len(claims) == 1 else None
-    return calls.inputs if calls else ()
+def passed_in(claims: Sequence[Claim]) -> ClaimedCall:
+    """What the only model gets, nothing if it is not known."""
+    passed = claims[0].passed if len(claims) == 1 else None
+    return passed or NOTHING_PASSED
 
 
 def seen_findings(result: RunResult, board: Board, claims: Sequence[Claim]) -> Iterator[Finding]:
@@ -77,18 +77,11 @@ def _refused(claim: Claim, refused: Sequence[Entry], calls: int, uncalled: int, 
         text = f"{name} returned before its first layer in {uncalled} of {counted(runs, 'call')}: it refused its arguments"
         return Finding("RUN01", ERROR, text)
     first = refused[0]
-    words = ", ".join(f"0x{word:x}" for word in first.words[: _arguments(claim)])
+    words = ", ".join(f"0x{word:x}" for word in first.words[: claim.passed.arguments if claim.passed else None])
     how_often = f"{len(refused)} of {counted(calls, 'call')}"
     may_wait = len(refused) < calls and all(entry.status in _NOT_YET for entry in refused)
     severity = WARNING if may_wait else ERROR
     return Finding("RUN01", severity, f"{name}({words}) returned {first.status} in {how_often}: {_CODES[first.status]}")
-
-
-def _arguments(claim: Claim) -> int:
-    """Returns how many of the first four words are arguments: all, if the claim does not say it."""
-    if claim.calls is None:
-        return 4
-    return sum(not port.symbol for port in (*claim.calls.inputs, *claim.calls.outputs))
 
 
 def _slower(result: RunResult, board: Board) -> Iterator[Finding]:
@@ -109,13 +102,19 @@ def _slower(result: RunResult, board: Board) -> Iterator[Finding]:
 
 
 def input_findings(result: RunResult, inputs: Sequence[ClaimedArgument], path: Path | None) -> Iterator[Finding]:
-    """Yields how the inputs differ from the samples of the file; a finding, too, if the run shows no inputs."""
+    """Yields how the inputs differ from the samples of the file; a finding, too, if the run shows no inputs. The inputs of a call
+    that computed nothing are not compared: its arguments may be wrong, and RUN01 says so."""
     if path is None:
         return
-    entries = [entry for entry in result.seen.entries if entry.inputs]
+    entries = [entry for entry in result.seen.entries if entry.inputs and not entry.status]
     if not entries:
         is_hidden = not inputs or result.emulator == "qemu"  # also for firmware without a mistake
-        yield Finding("RUN05", NOTE if is_hidden else ERROR, f"inputs were not compared: {_why_not(result, inputs)}", _RECORD)
+        yield Finding(
+            "RUN05",
+            NOTE if is_hidden or result.seen.entries else ERROR,
+            f"inputs were not compared: {_why_not(result, inputs)}",
+            _RECORD,
+        )
         return
     for one in unlike_samples(path, [_tensor(port) for port in inputs], [entry.inputs for entry in entries]):
         yield Finding("RUN05", ERROR if one.is_certain else WARNING, one.text, one.hint)
@@ -123,8 +122,13 @@ def input_findings(result: RunResult, inputs: Sequence[ClaimedArgument], path: P
 
 def _why_not(result: RunResult, inputs: Sequence[ClaimedArgument]) -> str:
     if not inputs:
-        return "a program with one model says what its inputs are, unless it has --arena caller, rows or steps"
-    return "QEMU does not show them: --emulator unicorn" if result.emulator == "qemu" else "no call of the model returned"
+        return "a program with one model says what its inputs are, unless they or its outputs go by rows"
+    if result.emulator == "qemu":
+        return "QEMU does not show them: --emulator unicorn"
+    if not result.seen.entries:
+        return "no call of the model returned"
+    is_refused = all(entry.status for entry in result.seen.entries)
+    return "each call returned a code (RUN01)" if is_refused else "they are in no memory of the board"
 
 
 def _tensor(port: ClaimedArgument) -> Tensor:

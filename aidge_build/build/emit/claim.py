@@ -52,7 +52,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
         **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
         **_hooks(program),
         "functions": list(functions),
-        **({"calls": _calls(program)} if program.options.arena == "static" and not program.progress else {}),
+        **_calls(program),
         "layers": [layer.symbol for layer in program.layers],
         **({} if program.options.replaces_weights else {"made_with": made_with(program)}),  # "update" says it there
         "tool": VERSION,
@@ -71,10 +71,14 @@ def made_with(program: Program) -> list[str]:
 
 
 def _calls(program: Program) -> dict:
-    """Returns how to call N_run with nothing but the program: its inputs and outputs in their order."""
+    """Returns the inputs and outputs of N_run in their order, as `calls` if it can be called with nothing but the program, else
+    as `passed`; {} for an input or output by rows."""
+    if program.progress:
+        return {}
     ports = ports_of(program)
     sides = (("inputs", True), ("outputs", False))
-    return {word: [_port(program, port) for port in ports if port.is_input == is_input] for word, is_input in sides}
+    passed = {word: [_port(program, port) for port in ports if port.is_input == is_input] for word, is_input in sides}
+    return {"calls" if program.options.arena == "static" else "passed": passed}
 
 
 def _port(program: Program, port: Port) -> dict:

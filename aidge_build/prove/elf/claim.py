@@ -40,7 +40,8 @@ class ClaimedPort:
 class ClaimedArgument:
     """An input or output of N_run: its name, its type and scale in words, its bytes, and its place.
 
-    `symbol` is the array of the arena that holds it, "" if N_run gets a pointer to it."""
+    `symbol` is the array of the arena that holds it, "" if N_run gets a pointer to it. If the caller owns the arena, no array
+    of the program has that name."""
 
     name: str
     type: str
@@ -52,10 +53,17 @@ class ClaimedArgument:
 
 @dataclass(frozen=True)
 class ClaimedCall:
-    """The inputs and outputs of N_run, in the order of its arguments."""
+    """The inputs and outputs of N_run, in the order of its arguments. `first` is the caller's "arena" or "instance" that N_run
+    gets before them, "" if it gets none."""
 
     inputs: tuple[ClaimedArgument, ...]
     outputs: tuple[ClaimedArgument, ...]
+    first: str = ""
+
+    @property
+    def arguments(self) -> int:
+        """The number of arguments of N_run."""
+        return bool(self.first) + sum(not port.symbol for port in (*self.inputs, *self.outputs))
 
 
 @dataclass(frozen=True)
@@ -106,8 +114,8 @@ class Claim:
     where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host", or "" for any core.
     `unaligned`: words may be read and written at any address. `interface` and `code` are the digests of the header and of the
     code file that the constants were generated with. `functions` are the functions that the firmware calls. `is_contradicted`:
-    another claim of the model says otherwise. `calls` is None where N_run cannot be called with nothing but the claim, or where
-    the claim does not say how. `features` are the features of the core that kernels were chosen for, `made_with` the options of
+    another claim of the model says otherwise. `passed` is what N_run gets, None where the claim does not say it; `calls` is the
+    same, but None where N_run cannot be called with nothing but the claim. `features` are the features of the core that kernels were chosen for, `made_with` the options of
     the command except for paths; None if the claim does not say them. `max_step` are the instructions that each of the
     `step_count` steps of an inference may take, 0 where it runs in one piece.
     """
@@ -141,6 +149,7 @@ class Claim:
     features: tuple[str, ...] | None = None
     made_with: tuple[str, ...] | None = None
     calls: ClaimedCall | None = None
+    passed: ClaimedCall | None = None
     tool: str = ""  # the version of aidge-build that made it, if the claim says it
 
     @property
@@ -217,6 +226,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         features=read.several("features", _text) if "features" in read.fields else None,
         made_with=_made_with(read),
         calls=_calls(read.get("calls")) if "calls" in read.fields else None,
+        passed=_passed_by(read),
         tool=read.text("tool", _TOOL) if "tool" in read.fields else "",
     )
     if claim.arenas and not 0 <= claim.arena_bytes - sum(part.size_bytes for part in claim.arenas) <= _gaps_bytes(claim.arenas):
@@ -283,6 +293,15 @@ def _made_with(claim: _Fields) -> tuple[str, ...] | None:
 def _calls(fields: Any) -> ClaimedCall:
     read = _Fields(fields)
     return ClaimedCall(read.several("inputs", _passed), read.several("outputs", _passed))
+
+
+def _passed_by(claim: _Fields) -> ClaimedCall | None:
+    """Returns what the firmware passes. A model that keeps something between calls gets an instance, which has the arena."""
+    if "passed" not in claim.fields:
+        return _calls(claim.get("calls")) if "calls" in claim.fields else None
+    name, functions = claim.text("model", _SYMBOL), claim.several("functions", _symbol)
+    own = "instance" if f"{name}_init" in functions else "" if f"{name}_begin" in functions else "arena"
+    return replace(_calls(claim.get("passed")), first=own)
 
 
 def _passed(fields: Any) -> ClaimedArgument:

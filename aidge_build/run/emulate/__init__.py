@@ -63,7 +63,7 @@ def run_program(
         firmware is not None,
         how.answers_peripherals,
         how.dumped,
-        how.inputs,
+        how.passed,
     )
     if program.stops.until and program.until_address == NO_ADDRESS:
         raise AidgeError(

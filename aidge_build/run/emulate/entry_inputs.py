@@ -16,15 +16,27 @@ def stored_inputs(program: Program, words: Sequence[int], stack: int, read: Call
 
     `words` are the registers r0 to r3, `stack` is the stack pointer; `read` returns bytes of memory, by address and size.
     """
+    first = program.passed.first
+
+    def word(address: int) -> int:
+        return int.from_bytes(read(address, 4), "little")
 
     def argument(index: int) -> int:
-        return words[index] if index < REGISTERS else int.from_bytes(read(stack + 4 * (index - REGISTERS), 4), "little")
+        return words[index] if index < REGISTERS else word(stack + 4 * (index - REGISTERS))
 
-    found, pointers = [], 0
-    for port in program.inputs:
-        array = program.image.symbol(port.symbol) if port.symbol else None
+    def array(symbol: str) -> int | None:
+        if first:  # the caller's arena; an instance begins with its address
+            return argument(0) if first == "arena" else word(argument(0))
+        known = program.image.symbol(symbol)
+        return known.address if known else None
+
+    found, pointers = [], int(bool(first))
+    for port in program.passed.inputs:
         try:
-            found.append(read(array.address + port.offset_bytes if array else argument(pointers), port.size_bytes))
+            begin = array(port.symbol) if port.symbol else argument(pointers)
+            if begin is None:
+                return ()
+            found.append(read(begin + port.offset_bytes, port.size_bytes))
         except AidgeError:
             return ()
         pointers += not port.symbol

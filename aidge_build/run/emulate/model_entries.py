@@ -57,7 +57,7 @@ class Entries:
     def _inputs(self, core: unicorn.Uc, words: tuple[int, ...]) -> tuple[bytes, ...]:
         """Returns the stored bytes of each input, () if enough are kept."""
         program = self._machine.program
-        self._bytes += sum(port.size_bytes for port in program.inputs)
+        self._bytes += sum(port.size_bytes for port in program.passed.inputs)
         if self._bytes > _MOST_BYTES:
             return ()
         return stored_inputs(program, words, core.reg_read(arm_const.UC_ARM_REG_SP), self._machine.read)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from aidge_build.base.errors import CheckFailed
 from aidge_build.base.naming import counted
 from aidge_build.boards import Board
-from aidge_build.prove.elf.claim import ClaimedArgument
+from aidge_build.prove.elf.claim import ClaimedCall
 from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.timing.estimate import Cycles, Executed, Timing
 from aidge_build.prove.timing.reads import Reads
@@ -20,6 +20,7 @@ from aidge_build.prove.timing.reads import Reads
 # A bound on instructions and not on time, so that the verdict is the same on every machine. Minutes of emulation.
 INSTRUCTION_LIMIT = 20_000_000_000
 NO_ADDRESS = 0xFFFFFFFF
+NOTHING_PASSED = ClaimedCall((), ())
 Number = TypeVar("Number", int, Cycles)
 NEVER_RETURNS = "firmware that never returns: run with --inferences N, --until SYMBOL, --instructions N or --seconds S"
 WAITS = "waits for an interrupt or a timer, which the emulator does not have"
@@ -196,12 +197,12 @@ class Firmware:
     """The way to run a program that was made for a board and not for an emulator. `stops` are the events that end the run; a
     program that runs for ever is a result (`RunResult.ended`) and no error. `answers_peripherals`: registers of peripherals,
     which Unicorn does not have, hold the values written to them (emulate/peripherals.py). `dumped` are variables in memories of
-    the board; the result has their bytes after the run (Unicorn). `inputs` are the inputs of N_run."""
+    the board; the result has their bytes after the run (Unicorn). `passed` are the arguments of N_run."""
 
     stops: Stops = NO_STOPS
     answers_peripherals: bool = False
     dumped: tuple[Symbol, ...] = ()
-    inputs: tuple[ClaimedArgument, ...] = ()
+    passed: ClaimedCall = NOTHING_PASSED
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,7 @@ class Program:
     may_be_stopped: bool = False  # whether a program that does not end is a result, and no error
     answers_peripherals: bool = False  # whether a program may use registers of peripherals without an emulation
     dumped: tuple[Symbol, ...] = ()
-    inputs: tuple[ClaimedArgument, ...] = ()
+    passed: ClaimedCall = NOTHING_PASSED
 
     @property
     def until_address(self) -> int:

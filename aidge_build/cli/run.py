@@ -31,7 +31,6 @@ from aidge_build.prove.elf.findings import ERROR, Finding
 from aidge_build.run.emulate import Counted, Firmware, RunResult, Stops, run_program
 from aidge_build.run.emulate.channels import control_block
 from aidge_build.run.emulate.estimate import program_timing
-from aidge_build.run.emulate.program import NOTHING_PASSED
 
 EXAMPLES = (
     ("run app.elf --board stm32f7", "in the emulator, on the board's true memory map"),
@@ -141,7 +140,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
 
     probe = probe_from(arguments, board)
     if probe:
-        read = passed if arguments.io_data else NOTHING_PASSED
+        read = passed if arguments.io_data else replace(passed, inputs=())
         return observed(arguments.elf, board, probe, claims, (folder, words), stops, run, read)
     if len(claims) != 1:
         whole = run("")

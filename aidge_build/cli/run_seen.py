@@ -48,7 +48,7 @@ def add_samples_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def passed_in(claims: Sequence[Claim]) -> ClaimedCall:
-    """What the only model gets, nothing if it is not known."""
+    """The arguments of N_run in a program with one model; none if they are not known."""
     passed = claims[0].passed if len(claims) == 1 else None
     return passed or NOTHING_PASSED
 
@@ -72,16 +72,16 @@ def seen_findings(result: RunResult, board: Board, claims: Sequence[Claim]) -> I
 
 
 def _refused(claim: Claim, refused: Sequence[Entry], calls: int, uncalled: int, runs: int) -> Finding:
-    name = f"{claim.model}_run"
     if not refused:
-        text = f"{name} returned before its first layer in {uncalled} of {counted(runs, 'call')}: it refused its arguments"
+        how_often = f"{uncalled} of {counted(runs, 'call')}"
+        text = f"{claim.model}_run returned before its first layer in {how_often}: it refused its arguments"
         return Finding("RUN01", ERROR, text)
     first = refused[0]
     words = ", ".join(f"0x{word:x}" for word in first.words[: claim.passed.arguments if claim.passed else None])
     how_often = f"{len(refused)} of {counted(calls, 'call')}"
     may_wait = len(refused) < calls and all(entry.status in _NOT_YET for entry in refused)
     severity = WARNING if may_wait else ERROR
-    return Finding("RUN01", severity, f"{name}({words}) returned {first.status} in {how_often}: {_CODES[first.status]}")
+    return Finding("RUN01", severity, f"{first.function}({words}) returned {first.status} in {how_often}: {_CODES[first.status]}")
 
 
 def _slower(result: RunResult, board: Board) -> Iterator[Finding]:
@@ -108,27 +108,26 @@ def input_findings(result: RunResult, inputs: Sequence[ClaimedArgument], path: P
         return
     entries = [entry for entry in result.seen.entries if entry.inputs and not entry.status]
     if not entries:
-        is_hidden = not inputs or result.emulator == "qemu"  # also for firmware without a mistake
-        yield Finding(
-            "RUN05",
-            NOTE if is_hidden or result.seen.entries else ERROR,
-            f"inputs were not compared: {_why_not(result, inputs)}",
-            _RECORD,
-        )
+        yield _not_compared(result, inputs)
         return
     for one in unlike_samples(path, [_tensor(port) for port in inputs], [entry.inputs for entry in entries]):
         yield Finding("RUN05", ERROR if one.is_certain else WARNING, one.text, one.hint)
 
 
-def _why_not(result: RunResult, inputs: Sequence[ClaimedArgument]) -> str:
+def _not_compared(result: RunResult, inputs: Sequence[ClaimedArgument]) -> Finding:
+    """The reason; a note, if a firmware without a mistake may have it."""
+    entries, severity, hint = result.seen.entries, NOTE, _RECORD
     if not inputs:
-        return "a program with one model says what its inputs are, unless they or its outputs go by rows"
-    if result.emulator == "qemu":
-        return "QEMU does not show them: --emulator unicorn"
-    if not result.seen.entries:
-        return "no call of the model returned"
-    is_refused = all(entry.status for entry in result.seen.entries)
-    return "each call returned a code (RUN01)" if is_refused else "they are in no memory of the board"
+        reason = "a program with one model says what its inputs are, unless they or its outputs go by rows"
+    elif result.emulator == "qemu":
+        reason = "QEMU does not show them: --emulator unicorn"
+    elif not entries:
+        reason, severity = "no call of the model returned", ERROR
+    elif all(entry.status for entry in entries):
+        reason, hint = "each call returned a code", "RUN01 says what the code means: when the model computes, run again"
+    else:
+        reason = "their place is not known"
+    return Finding("RUN05", severity, f"inputs were not compared: {reason}", hint)
 
 
 def _tensor(port: ClaimedArgument) -> Tensor:

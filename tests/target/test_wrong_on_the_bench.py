@@ -64,8 +64,17 @@ def test_inputs_beside_an_arena_of_the_caller_are_compared_too(folder):
     assert_only_another_scale_is_named(generated, "-DOWN_ARENA=0")
 
 
-def assert_only_another_scale_is_named(generated: Path, *flags: str) -> None:
-    """The right firmware has no finding, in the emulator and on a board; the wrong one has another scale in both."""
+@pytest.mark.requirement("RUN05")
+@pytest.mark.parametrize("options, flags", [((), ()), (("--arena", "caller"), ("-DOWN_ARENA=0",))])
+def test_inputs_of_an_inference_in_steps_are_compared_too(folder, options, flags):
+    generated = generate(folder, F4, "--max-step", "5000", *options, into=f"gen_steps{len(options)}")
+    right = assert_only_another_scale_is_named(generated, "-DIN_STEPS", *flags)
+    assert "7 steps per inference" in right.stdout
+
+
+def assert_only_another_scale_is_named(generated: Path, *flags: str):
+    """The right firmware has no finding; the wrong one has another scale, in the emulator and over a probe. Returns the run of
+    the right one."""
     right, wrong = ran(link(F4, generated, "right", *flags)), link(F4, generated, "scale", *flags, MISTAKES["scale"])
     assert (right.exit_code, findings(right)) == (0, []) and "RUN05" not in right.stdout, right
     with probed(wrong, F4.board, loaded=True) as (where, _):
@@ -73,6 +82,7 @@ def assert_only_another_scale_is_named(generated: Path, *flags: str) -> None:
     for run, calls in ((ran(wrong), WINDOWS), (probe, 2)):
         assert run.exit_code == 1 and findings(run) == ["error RUN05"], run
         assert f"of {calls} of {calls} calls: quantized with a scale of about 0.00782 and a zero point of about 0;" in run.stdout
+    return right
 
 
 @pytest.mark.requirement("RUN05")
@@ -156,7 +166,7 @@ def test_an_arena_that_is_not_aligned_is_named_with_the_call_and_its_code(folder
     assert run.exit_code == 1 and "error RUN01: gesture_run(0x2" in run.stdout
     assert "returned 1 in 6 of 6 calls: a pointer is null, misaligned or overlaps another buffer" in run.stdout
 
-    assert "note RUN05: inputs were not compared: each call returned a code (RUN01)" in run.stdout
+    assert "note RUN05: inputs were not compared: each call returned a code. Hint: RUN01" in run.stdout
 
 
 @pytest.mark.requirement("RUN02")

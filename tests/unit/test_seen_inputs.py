@@ -20,7 +20,7 @@ from aidge_build.run.emulate.program import Entry, MeasuredCycles, RunResult, Se
 
 @pytest.mark.requirement("CLAIM")
 def test_an_input_with_a_type_that_no_version_writes_is_refused_by_its_name():
-    result = SimpleNamespace(seen=SimpleNamespace(entries=[SimpleNamespace(inputs=[b"\0"])]))
+    result = SimpleNamespace(seen=SimpleNamespace(entries=[SimpleNamespace(inputs=[b"\0"], status=0)]))
     port = ClaimedArgument("picture", "a word", "no scale", 1)
     with pytest.raises(AidgeError, match="--io-data: input 'picture' is 'a word'"):
         list(input_findings(result, [port], Path("samples.npz")))
@@ -33,7 +33,7 @@ def found(seen: Seen, **more) -> list[str]:
 
 def test_codes_of_a_refused_call_have_words_and_other_results_are_no_code():
     def of(*statuses: int) -> list[str]:
-        return found(Seen(tuple(Entry((0x20, 0x30, 0x40, 0), (), status) for status in statuses)))
+        return found(Seen(tuple(Entry((0x20, 0x30, 0x40, 0), (), status, "kws_run") for status in statuses)))
 
     assert of(0, 0) == of(2, 192) == []
     assert of(0, 3) == ["RUN01 kws_run(0x20, 0x30, 0x40, 0x0) returned 3 in 1 of 2 calls: called out of order"]

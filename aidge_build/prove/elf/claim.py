@@ -54,11 +54,12 @@ class ClaimedArgument:
 @dataclass(frozen=True)
 class ClaimedCall:
     """The inputs and outputs of N_run, in the order of its arguments. `first` is the caller's "arena" or "instance" that N_run
-    gets before them, "" if it gets none."""
+    gets before them, "" if it gets none; `begins` is N_begin of a model in steps, which gets the same, else ""."""
 
     inputs: tuple[ClaimedArgument, ...]
     outputs: tuple[ClaimedArgument, ...]
     first: str = ""
+    begins: str = ""
 
     @property
     def arguments(self) -> int:
@@ -115,9 +116,9 @@ class Claim:
     `unaligned`: words may be read and written at any address. `interface` and `code` are the digests of the header and of the
     code file that the constants were generated with. `functions` are the functions that the firmware calls. `is_contradicted`:
     another claim of the model says otherwise. `passed` is what N_run gets, None where the claim does not say it; `calls` is the
-    same, but None where N_run cannot be called with nothing but the claim. `features` are the features of the core that kernels were chosen for, `made_with` the options of
-    the command except for paths; None if the claim does not say them. `max_step` are the instructions that each of the
-    `step_count` steps of an inference may take, 0 where it runs in one piece.
+    same, but None where N_run cannot be called with nothing but the claim. `features` are the features of the core that kernels
+    were chosen for, `made_with` the options of the command except for paths; None if the claim does not say them. `max_step` are
+    the instructions that each of the `step_count` steps of an inference may take, 0 where it runs in one piece.
     """
 
     model: str
@@ -200,6 +201,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
     """Returns the claim in a note's JSON, for a program with pointers of 64 bits or 32. ValueError names the field that is wrong
     or contradicts another one."""
     read = _Fields(fields)
+    passed = _passed_by(read)
     claim = Claim(
         model=read.text("model", _SYMBOL),
         arena_bytes=read.count("arena_bytes"),
@@ -225,8 +227,8 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         step_count=_of_steps(read, "count"),
         features=read.several("features", _text) if "features" in read.fields else None,
         made_with=_made_with(read),
-        calls=_calls(read.get("calls")) if "calls" in read.fields else None,
-        passed=_passed_by(read),
+        calls=passed if "calls" in read.fields else None,
+        passed=passed,
         tool=read.text("tool", _TOOL) if "tool" in read.fields else "",
     )
     if claim.arenas and not 0 <= claim.arena_bytes - sum(part.size_bytes for part in claim.arenas) <= _gaps_bytes(claim.arenas):
@@ -290,18 +292,16 @@ def _made_with(claim: _Fields) -> tuple[str, ...] | None:
     return read.several("made_with", _text) if "made_with" in read.fields else None
 
 
-def _calls(fields: Any) -> ClaimedCall:
-    read = _Fields(fields)
-    return ClaimedCall(read.several("inputs", _passed), read.several("outputs", _passed))
-
-
 def _passed_by(claim: _Fields) -> ClaimedCall | None:
     """Returns what the firmware passes. A model that keeps something between calls gets an instance, which has the arena."""
-    if "passed" not in claim.fields:
-        return _calls(claim.get("calls")) if "calls" in claim.fields else None
+    word = next((word for word in ("calls", "passed") if word in claim.fields), "")
+    if not word:
+        return None
     name, functions = claim.text("model", _SYMBOL), claim.several("functions", _symbol)
-    own = "instance" if f"{name}_init" in functions else "" if f"{name}_begin" in functions else "arena"
-    return replace(_calls(claim.get("passed")), first=own)
+    first = "" if word == "calls" else "instance" if f"{name}_init" in functions else "arena"
+    begins = f"{name}_begin" if f"{name}_begin" in functions else ""
+    read = _Fields(claim.get(word))
+    return ClaimedCall(read.several("inputs", _passed), read.several("outputs", _passed), first, begins)
 
 
 def _passed(fields: Any) -> ClaimedArgument:

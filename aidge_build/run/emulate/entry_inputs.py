@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""The inputs of N_run, where the procedure call standard of Arm puts its arguments."""
+"""The inputs of N_run and N_begin, where the procedure call standard of Arm puts their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.run.emulate.program import Program
+from aidge_build.run.emulate.program import Entry, Program
 
+ORDER = 3  # N_begin during an inference
 REGISTERS = 4  # further arguments are on the stack
 
 
+def is_asked_again(program: Program, entry: Entry, before: Sequence[Entry]) -> bool:
+    """Whether the call only asks if an inference in steps is over: a loop of a firmware may call N_begin as often as it likes."""
+    return entry.function == program.passed.begins and entry.status == ORDER and bool(before)
+
+
 def stored_inputs(program: Program, words: Sequence[int], stack: int, read: Callable[[int, int], bytes]) -> tuple[bytes, ...]:
-    """Returns the stored bytes of each input of the program at the entry of N_run, () if a place is unknown or in no memory.
+    """Returns the stored bytes of each input of the program at the entry of N_run or N_begin, () if a place is unknown or in no
+    memory.
 
     `words` are the registers r0 to r3, `stack` is the stack pointer; `read` returns bytes of memory, by address and size.
     """

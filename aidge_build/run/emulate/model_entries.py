@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The calls of N_run that a firmware makes in Unicorn: the arguments, the inputs behind them, and the code that N_run returns."""
+"""The inferences that a firmware begins in Unicorn: the arguments, the inputs behind them, and the code that was returned."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import unicorn
 from unicorn import arm_const
 
-from aidge_build.run.emulate.entry_inputs import stored_inputs
+from aidge_build.run.emulate.entry_inputs import is_asked_again, stored_inputs
 from aidge_build.run.emulate.program import Entry, Program
 
 _REGISTERS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM_REG_R2, arm_const.UC_ARM_REG_R3)
@@ -24,30 +25,56 @@ class Machine(Protocol):
     def read(self, address: int, size: int) -> bytes:
         """Bytes of a memory."""
 
+    def stop_at_next_block(self) -> None:
+        """Ends the run."""
+
 
 class Entries:
-    """Watches N_run on `machine` from now on: `found` are the calls that returned, in their order."""
+    """Watches N_run, or N_begin and N_step, on `machine` from now on: `found` are the calls of N_run and N_begin that returned,
+    in their order, `ended` is the number of inferences in steps whose last step returned."""
 
     def __init__(self, machine: Machine):
         self.found: list[Entry] = []
+        self.ended = 0
         self._machine, self._bytes = machine, 0
-        self._open: dict[int, tuple[tuple[int, ...], tuple[bytes, ...]]] = {}  # calls that have not returned, by return address
+        self._open: dict[int, Entry] = {}  # calls that have not returned, by return address
         self._watched = set[int]()
-        entry = machine.program.run_address & ~1
-        machine.machine.hook_add(unicorn.UC_HOOK_BLOCK, self._enter, begin=entry, end=entry)
+        program = machine.program
+        for name in dict.fromkeys((program.run_symbol, program.passed.begins, program.step_symbol)):
+            symbol = program.image.symbol(name) if name else None
+            if symbol:
+                entry = symbol.address & ~1
+                machine.machine.hook_add(unicorn.UC_HOOK_BLOCK, self._enter, name, begin=entry, end=entry)
 
-    def _enter(self, core: unicorn.Uc, *_) -> None:
+    @property
+    def are_enough(self) -> bool:
+        """Whether as many inferences in steps as the run shall have ended."""
+        return self.ended > 0 and self.ended == self._machine.program.stops.inferences
+
+    def _enter(self, core: unicorn.Uc, address: int, size: int, name: str) -> None:
+        program = self._machine.program
+        if any(entry.function == program.run_symbol for entry in self._open.values()):
+            return  # N_run of a model in steps calls the other functions
         back = core.reg_read(arm_const.UC_ARM_REG_LR) & ~1
         words = tuple(core.reg_read(register) for register in _REGISTERS)
-        self._open[back] = words, self._inputs(core, words)
+        inputs = self._inputs(core, words) if name != program.step_symbol else ()
+        self._open[back] = Entry(words, inputs, 0, name)
         if back not in self._watched:
             self._watched.add(back)
             core.hook_add(unicorn.UC_HOOK_BLOCK, self._leave, begin=back, end=back)
 
     def _leave(self, core: unicorn.Uc, back: int, *_) -> None:
-        words, inputs = self._open.pop(back, (None, ()))
-        if words is not None and len(self.found) < _MOST_ENTRIES:
-            self.found.append(Entry(words, inputs, core.reg_read(_REGISTERS[0])))
+        entry = self._open.pop(back, None)
+        if entry is None:
+            return
+        entry = replace(entry, status=core.reg_read(_REGISTERS[0]))
+        if entry.function == self._machine.program.step_symbol:
+            self.ended += entry.status == 0
+            if self.are_enough:
+                self._machine.stop_at_next_block()
+        elif len(self.found) < _MOST_ENTRIES and not is_asked_again(self._machine.program, entry, self.found):
+            self.found.append(entry)
+            self._bytes += sum(map(len, entry.inputs))
 
     def close(self) -> None:
         """Counts the call that has just returned: the run may end there, before the hook for it."""
@@ -56,8 +83,6 @@ class Entries:
 
     def _inputs(self, core: unicorn.Uc, words: tuple[int, ...]) -> tuple[bytes, ...]:
         """Returns the stored bytes of each input, () if enough are kept."""
-        program = self._machine.program
-        self._bytes += sum(port.size_bytes for port in program.passed.inputs)
         if self._bytes > _MOST_BYTES:
             return ()
-        return stored_inputs(program, words, core.reg_read(arm_const.UC_ARM_REG_SP), self._machine.read)
+        return stored_inputs(self._machine.program, words, core.reg_read(arm_const.UC_ARM_REG_SP), self._machine.read)

@@ -102,22 +102,23 @@ class End(Enum):
 
 @dataclass(frozen=True)
 class Entry:
-    """A call of N_run that returned: the first words of its arguments, the stored bytes of the inputs (() if they are not known),
-    and the code that it returned."""
+    """A call of N_run or N_begin that returned: the first words of its arguments, the stored bytes of the inputs (() if they are
+    not known), the code that it returned, and its function."""
 
     words: tuple[int, ...]
     inputs: tuple[bytes, ...]
     status: int
+    function: str
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Facts about a run by which a firmware may be wrong on the board. `entries` are the first calls of N_run (Unicorn);
-    `refused` is how many calls returned before a layer began. `entered_again` are two functions: the one that called N_run while
-    a call had not returned, and the one that this call returns to. `without_fpu` is a function that used the FPU, which no code
-    had switched on. `full_stack` is the reserve of the stack, in words, if the lowest word of it was written. `faulted` is the
-    code in which a fault occurred, in words, if the program's own handler did not end the run. `clock_hz` is the variable
-    SystemCoreClock of CMSIS after the run, 0 if it is not known."""
+    """Facts about a run by which a firmware may be wrong on the board. `entries` are the first calls of N_run and N_begin, if the
+    emulator shows registers; `refused` is how many calls returned before a layer began. `entered_again` are two functions: the
+    one that called N_run while a call had not returned, and the one that this call returns to. `without_fpu` is a function that
+    used the FPU, which no code had switched on. `full_stack` is the reserve of the stack, in words, if the lowest word of it was
+    written. `faulted` is the code in which a fault occurred, in words, if the program's own handler did not end the run.
+    `clock_hz` is the variable SystemCoreClock of CMSIS after the run, 0 if it is not known."""
 
     entries: tuple[Entry, ...] = ()
     refused: int = 0

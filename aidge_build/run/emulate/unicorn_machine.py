@@ -20,7 +20,7 @@ except ImportError as error:
 from aidge_build.boards import Region
 from aidge_build.prove.elf.boot_block import vectors_at
 from aidge_build.run.emulate.block_counter import make_counter
-from aidge_build.run.emulate.block_counts import with_counts
+from aidge_build.run.emulate.block_counts import with_counts, written_bytes
 from aidge_build.run.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
 from aidge_build.run.emulate.cycle_counters import caches_left_off, count_instructions
 from aidge_build.run.emulate.model_entries import Entries
@@ -107,17 +107,17 @@ class Machine:
         written = self._watch(counter) if counter else []
         entry = self._reset()
         self._watch_rtt()
-        end = self._supervised(entry, counter)
+        end = self._supervised(entry, counter, entries)
         if end is End.INTERRUPT and not program.may_be_stopped:
             raise KeyboardInterrupt
         result = self._result(end)
         if counter:
-            result = replace(with_counts(result, program, counter, slots), seen=seen_in(self, counter, entries))
+            result = replace(with_counts(result, program, counter, slots, entries.ended), seen=seen_in(self, counter, entries))
             result = replace(result, peripherals=self.peripherals.counts if program.answers_peripherals else None)
         found = self.round or (endless_round(self) if end in _STOPPED else None)
         return replace(
             result,
-            written_bytes=sum(sum(bytes(part)) for part in written) if written else None,
+            written_bytes=written_bytes(written, entries.ended),
             waits_in=found.function if found and found.is_wait else "",
             dumps=tuple((symbol, self.read(symbol.address, symbol.size_bytes)) for symbol in program.dumped),
             caches_off=caches_left_off(self),
@@ -134,13 +134,13 @@ class Machine:
             count_instructions(self, lambda: counter.total)
         return written
 
-    def _supervised(self, entry: int, counter) -> End:
+    def _supervised(self, entry: int, counter, entries: Entries) -> End:
         """Runs from `entry` on, and returns the reason of the end."""
         program = self.program
         try:
             end = supervise(
                 lambda: self._execute(entry, _NEVER),
-                lambda: self._ask_to_stop(counter),
+                self._ask_to_stop,
                 program.stops.seconds,
                 lambda: program.how_far(counter.total, counter.finished_runs) if counter else "",
             )
@@ -148,6 +148,8 @@ class Machine:
             self.semihosting.close()
         if self.semihosting.exit_code is not None:
             return End.EXIT
+        if end is End.EXIT and entries.are_enough:
+            return End.INFERENCES
         return self._explain_stop(counter) if end is End.EXIT else end
 
     def _goes_round(self, address: int) -> bool:
@@ -179,15 +181,17 @@ class Machine:
         )
 
     def _here(self, end: End) -> str:
-        if end is End.EXIT:
-            return ""
         address = self.machine.reg_read(arm_const.UC_ARM_REG_PC)
-        return f"{self.program.image.describe(address)} (0x{address:08x})"
+        return "" if end is End.EXIT else f"{self.program.image.describe(address)} (0x{address:08x})"
 
-    def _ask_to_stop(self, counter) -> None:
+    def stop_at_next_block(self) -> None:
+        """Ends the run, if it is counted."""
+        if self._counter:
+            self._counter.ask_to_stop()
+
+    def _ask_to_stop(self) -> None:
         self._is_asked = True
-        if counter:
-            counter.ask_to_stop()
+        self.stop_at_next_block()
         self.machine.emu_stop()
 
     def reach(self, address: int) -> None:

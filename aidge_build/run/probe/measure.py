@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from aidge_build.run.emulate.entry_inputs import is_asked_again
 from aidge_build.run.emulate.program import End, Entry, LayerCount, MeasuredCycles, RunResult, Seen
 from aidge_build.run.probe.cycles import Counter, NoCounter, counter_of
 from aidge_build.run.probe.session import PAINT, Session
@@ -14,6 +15,7 @@ from aidge_build.run.probe.target import LINK, Ended
 
 WHERE = "probe"  # in place of the name of an emulator
 _COLOURS = (PAINT, PAINT ^ 0xFF)
+_MOST_ASKED = 10_000  # calls of N_begin during inferences: then no step is called any more
 _LONG_INSTRUCTION = 0x1D  # the first five bits of a Thumb instruction of 32 bits are this or more
 
 
@@ -34,7 +36,9 @@ class Measuring:
         self._raw: list[int | None] = []
 
     def finish(self) -> int:
-        """Runs the inference that the core has just entered, and returns the result of N_run."""
+        """Runs the inference that the core has just entered, and returns the result of N_run, or of N_begin."""
+        if self.session.is_in_steps:
+            self._give_up("not measured: the firmware runs other code between the steps of an inference")
         if isinstance(self._counter, NoCounter):
             return self.session.finish()
         self._counter.begin()
@@ -119,19 +123,23 @@ class Measuring:
 def observe(session: Session, count: int, stack_bound: int | None = None) -> RunResult:
     """Measures the next `count` inferences of the program, or fewer if the program ends. Repeats the last one to measure its
     layers, the bytes of the watched variables that it writes, and how much of the `stack_bound` bytes N_run uses."""
-    measuring, entries, exit_code = Measuring(session), list[Entry](), None
+    measuring, entries, exit_code, asked = Measuring(session), list[Entry](), None, 0
     try:
         try:
-            while len(entries) < count:
+            while len(entries) < count and asked < _MOST_ASKED:
                 session.reach()
                 session.note()
-                entries.append(session.entry(measuring.finish()))
+                entry = session.entry(measuring.finish())
+                if is_asked_again(session.program, entry, entries):
+                    asked += 1
+                else:
+                    entries.append(entry)
         except Ended as end:
             exit_code = end.code
         mark = session.stack_used()
         found = run_result(session, measuring.result(), len(entries), exit_code)
         found = replace(found, seen=replace(found.seen, entries=tuple(entries)))
-        if not entries or session.target.is_lost:
+        if not entries or session.target.is_lost or session.is_in_steps:
             return found
         return replace(
             found,

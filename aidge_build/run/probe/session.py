@@ -13,7 +13,7 @@ from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.boards.faults import CFSR, cause_of
 from aidge_build.prove.elf.vectors import VectorTable, find_tables, table_at
 from aidge_build.run.emulate.entry_inputs import REGISTERS, stored_inputs
-from aidge_build.run.emulate.program import NO_ADDRESS, Entry, Program
+from aidge_build.run.emulate.program import Entry, Program
 from aidge_build.run.emulate.semihosting import Semihosting
 from aidge_build.run.probe.loading import load
 from aidge_build.run.probe.remote import NoAnswer
@@ -29,13 +29,14 @@ _MACHINE = "ARM"
 
 @dataclass(frozen=True)
 class Entered:
-    """The registers and the model's memory at the entry of N_run: enough to enter it once more. `inputs` are the stored bytes of
-    the program's inputs, if it asks for them."""
+    """The registers and the model's memory at the entry of N_run, or of N_begin: enough to enter it once more. `inputs` are the
+    stored bytes of the program's inputs, if it asks for them."""
 
     registers: tuple[int, ...]
     arguments: bytes
     memory: tuple[tuple[int, bytes], ...]
     inputs: tuple[bytes, ...] = ()
+    function: str = ""
 
     @property
     def returns_to(self) -> int:
@@ -68,16 +69,14 @@ class Session:
         return written
 
     def reach(self) -> None:
-        """Runs until N_run is entered by the program itself."""
-        registers = self._to_entry()
+        """Runs until N_run, or N_begin of a model in steps, is entered by the program itself."""
+        entries = entries_of(self.program)
+        function = entries[self.run_to(tuple(entries))]
+        registers = self.target.registers()
         stack = registers[STACK_POINTER]
         arguments = self.target.read(stack, self._readable(stack))
         inputs = stored_inputs(self.program, registers[:REGISTERS], stack, self.target.read)
-        self.entered = Entered(registers, arguments, (), inputs)
-
-    def _to_entry(self) -> tuple[int, ...]:
-        self.run_to((self.program.run_address & ~1,))
-        return self.target.registers()
+        self.entered = Entered(registers, arguments, (), inputs, function)
 
     def _readable(self, stack: int) -> int:
         """Returns how many bytes can be read above the stack pointer: the stack may begin at the end of its memory."""
@@ -92,7 +91,12 @@ class Session:
     def entry(self, status: int) -> Entry:
         """The current inference, which returned `status`, with the inputs that the program passed."""
         entered = self._entered()
-        return Entry(entered.registers[:REGISTERS], entered.inputs, status)
+        return Entry(entered.registers[:REGISTERS], entered.inputs, status, entered.function)
+
+    @property
+    def is_in_steps(self) -> bool:
+        """Whether the current inference goes on after its first function has returned."""
+        return self._entered().function != self.program.run_symbol
 
     @property
     def returns_to(self) -> int:
@@ -236,13 +240,19 @@ def require_program(program: Program) -> None:
             hint="aidge-build run without --probe emulates it",
             code="RUN",
         )
-    if program.run_address == NO_ADDRESS:
+    if not entries_of(program):
         raise AidgeError(
             f"the program has no function {program.run_symbol or 'N_run'}",
             where=program.image.path,
             hint="link it with its symbols, without -flto; models by rows or in steps have no single run",
             code="RUN",
         )
+
+
+def entries_of(program: Program) -> dict[int, str]:
+    """The functions that begin an inference, by the address of their first instruction."""
+    names = [name for name in (program.run_symbol, program.passed.begins) if name]
+    return {symbol.address & ~1: name for name in names if (symbol := program.image.symbol(name))}
 
 
 def _first_instructions(target: Target, table: VectorTable) -> tuple[int, ...]:

@@ -49,10 +49,37 @@ static int highest(void)
     return best;
 }
 
+#if defined(OWN_ARENA) /* bytes from an aligned address */
+static uint8_t pool[GESTURE_ARENA_BYTES + 16] __attribute__((aligned(16)));
+#endif
+
+#if defined(IN_STEPS)
+#if defined(OWN_ARENA)
+static gesture_instance instance;
+#define BEGIN() gesture_begin(&instance, input, scores)
+#define STEP() gesture_step(&instance)
+#else
+#define BEGIN() gesture_begin(input, scores)
+#define STEP() gesture_step()
+#endif
+
+/* Each round of the loop asks again for an inference, which begins when the one before is over. */
+static void run_in_steps(void)
+{
+#if defined(OWN_ARENA)
+    (void)gesture_init(&instance, pool + OWN_ARENA);
+#endif
+    if (BEGIN() == GESTURE_OK)
+        while (STEP() == GESTURE_MORE)
+            (void)BEGIN();
+}
+#endif
+
 static int infer(void)
 {
-#if defined(OWN_ARENA) /* bytes from an aligned address */
-    static uint8_t pool[GESTURE_ARENA_BYTES + 16] __attribute__((aligned(16)));
+#if defined(IN_STEPS)
+    run_in_steps();
+#elif defined(OWN_ARENA)
     (void)gesture_run(pool + OWN_ARENA, input, scores);
 #else
     (void)gesture_run(input, scores);

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""QEMU's timers follow the executed instructions: a program with interrupts is measured alike each time."""
+"""QEMU's timers follow the executed instructions: a program with interrupts is measured alike each time, and sleep takes none."""
 
 from __future__ import annotations
 
 import pytest
 
+from aidge_build.run.emulate import supervision
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler, needs_qemu, needs_riscv
 
 pytestmark = [needs_cross_compiler, needs_qemu]
+BOARDS = ["mps2-an386", pytest.param("qemu_riscv32", marks=needs_riscv)]
 TIMER = "((volatile uint32_t *)0xE000E010u)"
 INTERRUPTED = f"""
 static volatile uint32_t turns;
@@ -100,7 +102,20 @@ def test_an_interrupt_in_the_middle_of_a_block_adds_only_its_handler(tmp_path):
     assert pended - stored == 100
 
 
-@pytest.mark.parametrize("board", ["mps2-an386", pytest.param("qemu_riscv32", marks=needs_riscv)])
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("runs, code", [(2, 0), (0, 1)])
+def test_a_program_that_sleeps_without_end_is_ended_and_its_function_named(tmp_path, monkeypatch, board, runs, code):
+    monkeypatch.setattr(supervision, "_LOOK", 0.05)
+    rest = '__attribute__((noinline)) void rest(void) { for (;;) __asm__ volatile("wfi"); }\n'
+    text = f"{rest} int main(void) {{ for (int n = 0; n < {runs}; n++) kws_run(); rest(); }}"
+    elf = build(board, model().split("int main(void)", 1)[0] + text, tmp_path)
+    done = aidge_build("run", elf, "--board", board, "--emulator", "qemu", "--seconds", "60")
+    ends = f"--inferences {runs} ends the run before" if runs else "no inference ended before"
+    assert f"\nrest waits for an interrupt or a timer, which the emulator does not have: {ends}" in done.stdout
+    assert done.exit_code == code
+
+
+@pytest.mark.parametrize("board", BOARDS)
 def test_an_instruction_that_reads_or_writes_a_peripheral_counts_once(tmp_path, board):
     peripheral, memory = (
         measured(ACCESSES % place, tmp_path, board, name)["instructions"]

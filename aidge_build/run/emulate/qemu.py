@@ -20,10 +20,10 @@ from aidge_build.prove.timing.estimate import OUTSIDE, Edge, Executed
 from aidge_build.prove.timing.memory import WAITED, Lines, flash_regions
 from aidge_build.prove.timing.reads import PieceCounts
 from aidge_build.run.emulate.native_code import shared_library
-from aidge_build.run.emulate.program import End, Program, RunResult, Steps
+from aidge_build.run.emulate.program import WAITS, End, Program, RunResult, Steps
 from aidge_build.run.emulate.qemu_entries import entry_arguments, seen_by_plugin
+from aidge_build.run.emulate.standstill import StillWatch
 from aidge_build.run.emulate.supervision import supervise
-from aidge_build.run.emulate.traps import TrapWatch
 
 # The start-up code prints this line when the core takes a fault.
 _FAULT = re.compile(
@@ -97,7 +97,7 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
             begins = [piece.begin for piece in program.timing.pieces]
             (folder / _PIECES).write_bytes(struct.pack(f"={len(begins)}I", *begins))
         command += ["-plugin", _plugin_argument(program, plugin, counts, progress, slots)]
-    result, end = _supervised(command, program, progress)
+    result, end, sleeps_in = _supervised(command, program, progress)
     stdout = console.read_text(errors="replace") if console.is_file() else ""
     measured = _read_counts(counts)
     if end is End.EXIT:
@@ -107,38 +107,42 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
     elif not program.may_be_stopped:
         raise KeyboardInterrupt
     said = serial.read_bytes().decode(errors="replace") if serial.is_file() else ""
-    return replace(_result(program, slots, measured, stdout, end, result.returncode), channels=(("uart", said),) if said else ())
+    channels = (("uart", said),) if said else ()
+    return replace(_result(program, slots, measured, stdout, end, result.returncode), channels=channels, waits_in=sleeps_in)
 
 
-def _supervised(command: list[str], program: Program, progress: Path) -> tuple[subprocess.CompletedProcess, End]:
-    """Runs QEMU in a session of its own: Ctrl-C reaches only this process, which asks QEMU to end and to write its counts."""
-    process = subprocess.Popen(
-        command,
-        cwd=program.work_folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    said: list[str] = ["", ""]
-
-    def wait() -> None:
-        said[:] = process.communicate()
+def _supervised(command: list[str], program: Program, progress: Path) -> tuple[subprocess.CompletedProcess, End, str]:
+    """Runs QEMU in a session of its own: Ctrl-C reaches only this process, which asks QEMU to end and to write its counts.
+    Returns also the function in which the program sleeps for ever, or ""."""
+    errors = progress.with_name("errors")
 
     def how_far() -> str:
         return program.how_far(*_PROGRESS.unpack(progress.read_bytes())[:2])
 
-    watch = TrapWatch(program, lambda: _PROGRESS.unpack(progress.read_bytes()))
+    def said() -> str:
+        return errors.read_text(errors="replace")
+
+    with errors.open("w") as stderr:
+        process = subprocess.Popen(
+            command,
+            cwd=program.work_folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            start_new_session=True,
+        )
+    watch = StillWatch(program, lambda: _PROGRESS.unpack(progress.read_bytes()), said)
     try:
-        end = supervise(wait, process.terminate, program.stops.seconds, how_far, watch.is_stuck)
+        end = supervise(process.wait, process.terminate, program.stops.seconds, how_far, watch.is_stuck)
     finally:
         if process.poll() is None:
             process.kill()
-    if end is End.STUCK:
+    if end is End.STUCK and not watch.sleeps_in:
         raise watch.failure()
-    return subprocess.CompletedProcess(command, process.returncode, *said), end
+    if end is End.STUCK and not program.may_be_stopped:
+        raise program.failure(f"{watch.sleeps_in} {WAITS}")
+    end = End.LOOP if end is End.STUCK else end
+    return subprocess.CompletedProcess(command, process.returncode, stderr=said()), end, watch.sleeps_in
 
 
 def _ended(program: Program, measured: dict[str, list[int]]) -> End:

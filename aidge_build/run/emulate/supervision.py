@@ -13,7 +13,7 @@ _LOOK = 1.0  # seconds between two looks at the progress
 
 
 def supervise(
-    work: Callable[[], None],
+    work: Callable[[], object],
     ask_to_stop: Callable[[], None],
     seconds: float,
     how_far: Callable[[], str],

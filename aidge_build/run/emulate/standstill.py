@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A program of a RISC-V core in QEMU that executes nothing any more: it trapped, and no handler is where the trap leads."""
+"""A program in QEMU that executes nothing any more: it sleeps and no interrupt will come, or a RISC-V core trapped and no handler
+is where the trap leads."""
 
 from __future__ import annotations
 
@@ -10,25 +11,32 @@ from aidge_build.boards.cores import RISCV
 from aidge_build.run.emulate.program import Program
 
 _LOOKS = 3  # without an instruction
-_SYSTEM = 0x73  # opcode of ebreak (semihosting) and wfi, which may wait
+_SYSTEM = 0x73  # opcode of ebreak (semihosting), which may wait
+_SLEEPS = "no active timers"  # so QEMU warns of a core that sleeps without end
 _VECTORS, _LOADS = 0x57, (0x07, 0x27)
 _OF_VECTORS = (0, 5, 6, 7)  # the width of a load or store of vectors; others are of floats
 _FLOATS = (0x43, 0x47, 0x4B, 0x4F, 0x53)
 
 
-class TrapWatch:
-    """Looks at the progress of a program: instructions so far, finished runs, and the address of the last instruction."""
+class StillWatch:
+    """Looks at the progress of a program (instructions so far, finished runs, and the address of the last instruction), and at
+    the messages of QEMU. `sleeps_in` is the function in which a stuck program sleeps, "" if it trapped."""
 
-    def __init__(self, program: Program, progress: Callable[[], tuple[int, int, int]]):
-        self._program, self._progress = program, progress
+    def __init__(self, program: Program, progress: Callable[[], tuple[int, int, int]], said: Callable[[], str]):
+        self._program, self._progress, self._said = program, progress, said
         self._instructions = self._looks = self._last = 0
+        self.sleeps_in = ""
 
     def is_stuck(self) -> bool:
-        """Whether no instruction was executed between several looks, and the last one does not wait."""
+        """Whether no instruction was executed since the last look, and none will be."""
         before = self._instructions
         self._instructions, _, self._last = self._progress()
-        is_still = self._instructions == before > 0 and self._program.board.core.calls == RISCV
-        self._looks = self._looks + 1 if is_still else 0
+        self._looks = self._looks + 1 if self._instructions == before > 0 else 0
+        if self._looks and _SLEEPS in self._said():
+            self.sleeps_in = self._program.image.describe(self._last).partition("+")[0]
+        return bool(self.sleeps_in) or (self._program.board.core.calls == RISCV and self._has_trapped())
+
+    def _has_trapped(self) -> bool:
         return self._looks >= _LOOKS and self._word() & 0x7F != _SYSTEM and self._word() & 0xFFFF != 0x9002
 
     def failure(self) -> CheckFailed:

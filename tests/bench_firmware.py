@@ -63,8 +63,9 @@ def gestures(count: int, seed: int) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 @functools.cache
-def trained(seed: int) -> bytes:
-    """A float network: random filters, their largest value over time, and a layer that least squares fit."""
+def trained(seed: int, *, by_rows: bool = False) -> bytes:
+    """A float network: random filters, their largest value over time, and a layer that least squares fit. `by_rows`: its input
+    has a row for each sample, in place of one for each axis."""
     random = numpy.random.default_rng(seed)
     filters = random.normal(0, 0.5, (12, AXES, 1, 5)).astype(numpy.float32)
     bias = random.normal(0, 0.5, 12).astype(numpy.float32)
@@ -73,8 +74,13 @@ def trained(seed: int) -> bytes:
     found = numpy.maximum(numpy.einsum("bctk,fck->bft", parts, filters[:, :, 0]) + bias[:, None], 0).max(2)
     fitted = numpy.linalg.lstsq(numpy.hstack([found, numpy.ones((len(found), 1))]), numpy.eye(CLASSES)[classes], rcond=None)[0]
     graph = net.Graph("gesture")
-    kept = [graph.parameter(name, value.astype(numpy.float32)) for name, value in (("w", filters), ("b", bias))]
-    hidden = net.MaxPool(net.Relu(net.Conv(graph.input("x", (1, AXES, 1, SAMPLES)), *kept)), kernel_shape=[1, 28])
+    shaped = filters.transpose(0, 1, 3, 2) if by_rows else filters
+    kept = [graph.parameter(name, value.astype(numpy.float32)) for name, value in (("w", shaped), ("b", bias))]
+    if by_rows:
+        windows = net.Transpose(graph.input("x", (1, SAMPLES, 1, AXES)), perm=[0, 3, 1, 2])
+    else:
+        windows = graph.input("x", (1, AXES, 1, SAMPLES))
+    hidden = net.MaxPool(net.Relu(net.Conv(windows, *kept)), kernel_shape=[28, 1] if by_rows else [1, 28])
     last = [graph.parameter(name, value.astype(numpy.float32)) for name, value in (("v", fitted[:12]), ("o", fitted[12]))]
     graph.output(net.Gemm(net.Flatten(hidden), *last), "scores")
     return graph.onnx()
@@ -89,6 +95,22 @@ def write_project(folder: Path) -> None:
     windows, classes = gestures(200, 7)
     numpy.savez(folder / "test.npz", x=windows, labels=classes)
     numpy.savez(folder / "vectors.npz", **notebook(folder / "gesture.onnx", windows[:40]))
+    write_windows(folder, windows)
+
+
+def write_project_by_rows(folder: Path) -> None:
+    """Writes gesture.onnx, with an input that has a row for each sample, test.npz, and the windows that the firmware senses."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (samples, _), (windows, _) = gestures(100, 8), gestures(200, 7)
+    order = (0, 3, 2, 1)
+    model = quantize(trained(1, by_rows=True), {"x": samples.transpose(order)}, Scheme())
+    (folder / "gesture.onnx").write_bytes(model)
+    numpy.savez(folder / "test.npz", x=windows.transpose(order))
+    write_windows(folder, windows)
+
+
+def write_windows(folder: Path, windows: numpy.ndarray) -> None:
+    """Writes the windows that the firmware senses, as C."""
     sensed = numpy.rint(2048 * windows[:WINDOWS, :, 0].transpose(0, 2, 1)).astype(numpy.int16)
     rows = ", ".join(str(window.tolist()) for window in sensed).replace("[", "{").replace("]", "}")
     text = f"#define WINDOWS {WINDOWS}\nstatic const int16_t windows[WINDOWS][32][3] = {{{rows}}};\n"

@@ -25,7 +25,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.graph.view import GraphView
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import Claim, read_image
-from aidge_build.prove.elf.claim import ClaimedArgument
+from aidge_build.prove.elf.claimed_call import ClaimedArgument
 from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.run.verify.compare import Difference, compare
 from aidge_build.run.verify.firmware import code_bytes, execute

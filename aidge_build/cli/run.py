@@ -140,7 +140,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
 
     probe = probe_from(arguments, board)
     if probe:
-        read = passed if arguments.io_data else replace(passed, inputs=())
+        read = passed if arguments.io_data else replace(passed, inputs=(), pushes="")
         return observed(arguments.elf, board, probe, claims, (folder, words), stops, run, read)
     if len(claims) != 1:
         whole = run("")

@@ -17,7 +17,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import NAMED_ORDERS, Format
 from aidge_build.graph.tensor import Tensor
 from aidge_build.prove.elf import Claim
-from aidge_build.prove.elf.claim import ClaimedArgument, ClaimedCall
+from aidge_build.prove.elf.claimed_call import ClaimedArgument, ClaimedCall
 from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.run.emulate import RunResult
 from aidge_build.run.emulate.program import NOTHING_PASSED, Entry
@@ -77,7 +77,7 @@ def _refused(claim: Claim, refused: Sequence[Entry], calls: int, uncalled: int, 
         text = f"{claim.model}_run returned before its first layer in {how_often}: it refused its arguments"
         return Finding("RUN01", ERROR, text)
     first = refused[0]
-    words = ", ".join(f"0x{word:x}" for word in first.words[: claim.passed.arguments if claim.passed else None])
+    words = ", ".join(f"0x{word:x}" for word in first.words[: claim.passed.arguments(first.function) if claim.passed else None])
     how_often = f"{len(refused)} of {counted(calls, 'call')}"
     may_wait = len(refused) < calls and all(entry.status in _NOT_YET for entry in refused)
     severity = WARNING if may_wait else ERROR
@@ -118,7 +118,7 @@ def _not_compared(result: RunResult, inputs: Sequence[ClaimedArgument]) -> Findi
     """The reason; a note, if a firmware without a mistake may have it."""
     entries, severity, hint = result.seen.entries, NOTE, _RECORD
     if not inputs:
-        reason = "a program with one model says what its inputs are, unless they or its outputs go by rows"
+        reason = "a program with one model says what its inputs are, unless an older version generated it"
     elif result.emulator == "qemu":
         reason = "QEMU does not show them: --emulator unicorn"
     elif not entries:

@@ -9,7 +9,19 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests.bench_firmware import F4, M7, MISTAKES, MPS2, WINDOWS, compiler, generate, link, link_command, write_project
+from tests.bench_firmware import (
+    F4,
+    M7,
+    MISTAKES,
+    MPS2,
+    WINDOWS,
+    compiler,
+    generate,
+    link,
+    link_command,
+    write_project,
+    write_project_by_rows,
+)
 from tests.command import aidge_build
 from tests.probe_board import probed
 from tests.programs import needs_cross_compiler, needs_qemu
@@ -70,6 +82,12 @@ def test_inputs_of_an_inference_in_steps_are_compared_too(folder, options, flags
     generated = generate(folder, F4, "--max-step", "5000", *options, into=f"gen_steps{len(options)}")
     right = assert_only_another_scale_is_named(generated, "-DIN_STEPS", *flags)
     assert "7 steps per inference" in right.stdout
+
+
+@pytest.mark.requirement("RUN05")
+def test_rows_that_are_pushed_are_compared_as_whole_inputs(tmp_path):
+    write_project_by_rows(tmp_path)
+    assert_only_another_scale_is_named(generate(tmp_path, F4, "--input", "rows"), "-DBY_ROWS")
 
 
 def assert_only_another_scale_is_named(generated: Path, *flags: str):

@@ -14,7 +14,8 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.version import CLAIM_VERSION
 from aidge_build.build.emit.claim import claim_of
 from aidge_build.plan.constant_arrays import arrays_of
-from aidge_build.prove.elf.claim import Claim, ClaimedArgument, ClaimedConstant, claim_from
+from aidge_build.prove.elf.claim import Claim, ClaimedConstant, claim_from
+from aidge_build.prove.elf.claimed_call import ClaimedArgument
 from aidge_build.prove.elf.claims import read_claims
 from aidge_build.prove.elf.occupants import Span
 from aidge_build.prove.elf.waivers import Waivers, read_waivers

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,8 +12,11 @@ import pytest
 from aidge_build.base.errors import AidgeError
 from aidge_build.build.emit import emit
 from aidge_build.plan.options import Options
-from aidge_build.prove.elf.claim import ClaimedArgument, ClaimedCall, claim_from
-from aidge_build.run.emulate.entry_inputs import stored_inputs
+from aidge_build.prove.elf.claim import claim_from
+from aidge_build.prove.elf.claimed_call import ClaimedArgument, ClaimedCall
+from aidge_build.run.emulate.entry_inputs import entered
+from aidge_build.run.emulate.inferences import Inferences
+from aidge_build.run.emulate.program import Entry
 from tests.emitted import chain
 from tests.programs import CLAIM
 
@@ -31,10 +35,14 @@ def read(address: int, size: int) -> bytes:
     return stored[address - RAM :][:size]
 
 
-def found(passed: ClaimedCall, words: tuple[int, ...]) -> tuple[bytes, ...]:
+def called(function: str, passed: ClaimedCall, words: tuple[int, ...]) -> Entry:
     array = SimpleNamespace(address=ARRAY)
-    image = SimpleNamespace(symbol=lambda name: array if name == "toy_arena" else None)
-    return stored_inputs(SimpleNamespace(passed=passed, image=image), words, STACK, read)
+    image = SimpleNamespace(symbol=lambda name: array if name == "toy_arena" else None, path="app.elf")
+    return entered(SimpleNamespace(passed=passed, image=image), function, words, STACK, read)
+
+
+def found(passed: ClaimedCall, words: tuple[int, ...]) -> tuple[bytes, ...]:
+    return called("toy_run", replace(passed, run="toy_run"), words).inputs
 
 
 def inputs(count: int, symbol: str = "", offset: int = 0) -> tuple[ClaimedArgument, ...]:
@@ -81,10 +89,56 @@ def test_inputs_without_a_known_place_are_unknown_and_not_others(symbol, first, 
 def test_the_claim_says_what_the_firmware_passes(options, first, arguments):
     made = emit(chain(options=options))
     claim = claim_from(made.manifest["claim"])
-    assert claim.passed is not None and (claim.passed.first, claim.passed.arguments) == (first, arguments)
+    assert claim.passed is not None and (claim.passed.first, claim.passed.arguments("toy_run")) == (first, arguments)
     assert (claim.calls == claim.passed) == (options.arena == "static")
     place = re.search(r"#define TOY_INPUT\b.*(?:\[|\+ )(\d+)", made.files["toy.h"].decode())
     assert claim.passed.inputs[0].offset_bytes == (int(place[1]) if place else 0) and bool(place) == (options.io == "arena")
+
+
+ROWS = ClaimedCall(
+    (ClaimedArgument("x", "int8 [1, 4, 1, 6] NHWC", "no scale", 24, row_bytes=6),),
+    (ClaimedArgument("y", "int8 [1, 4] NC", "no scale", 4),),
+    run="toy_run",
+    begins="toy_begin",
+    pushes="toy_push_x",
+)
+
+
+def inferences(passed: ClaimedCall, *calls: tuple) -> Inferences:
+    """Calls as (function, words of its arguments, code)."""
+    found = Inferences(SimpleNamespace(passed=passed))
+    for function, words, status in calls:
+        found.add(replace(called(f"toy_{function}", passed, (*words, 0, 0, 0, 0)[:4]), status=status))
+    return found
+
+
+@pytest.mark.parametrize("first, own", [("", ()), ("instance", (RAM,))])
+def test_rows_that_are_pushed_in_any_number_are_the_input_again(first, own):
+    begin, third = ("begin", (*own, STACK), 0), ("push_x", (*own, ARENA, 3), 0)
+    last, refused = ("push_x", (*own, ARRAY, 1), 0), ("push_x", (*own, ARRAY, 9), 3)
+    left = ("push_x", (*own, STACK, 2), 0), begin  # after N_cancel
+    more = ("push_x", (*own, ARENA, 3), 2)  # rows of the output must leave, then the same rows are pushed again
+    calls = inferences(replace(ROWS, first=first), begin, *left, third, last, begin, more, third, refused, last, begin, third)
+    assert [(entry.status, entry.inputs) for entry in calls.found] == [
+        (0, (read(ARENA, 18) + read(ARRAY, 6),)),
+        (3, (b"",)),
+        (0, (read(ARENA, 18) + read(ARRAY, 6),)),
+    ]
+    assert ROWS.arguments("toy_push_x") == 2 and ROWS.arguments("toy_begin") == 1 and ROWS.arguments("toy_end") == 0
+
+
+def test_rows_in_no_memory_are_no_part_of_an_input():
+    calls = inferences(ROWS, ("begin", (STACK,), 0), ("push_x", (5, 3), 0), ("push_x", (ARRAY, 1), 0), ("push_x", (5, 3), 1))
+    assert [(entry.status, entry.inputs) for entry in calls.found] == [(1, ())]
+
+
+def test_a_begin_that_only_asks_is_no_call_that_was_refused_unless_nothing_ever_begins():
+    steps = ClaimedCall(inputs(1), (), run="toy_run", begins="toy_begin")
+    asks, begins = ("begin", WORDS, 3), ("begin", WORDS, 0)
+    calls = inferences(steps, begins, asks, asks, begins, ("begin", WORDS, 1))
+    assert [entry.status for entry in calls.found] == [0, 0, 1] and calls.asked == 2
+    assert calls.found[0].inputs == (read(RAM, 9),)
+    assert [entry.status for entry in inferences(steps, asks, asks).found] == [3]
 
 
 def test_a_claim_of_an_older_version_does_not_say_what_is_passed_beside_the_arena():

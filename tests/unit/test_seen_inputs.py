@@ -12,7 +12,8 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.boards.faults import cause_of
 from aidge_build.cli.run_seen import _CODES, input_findings, seen_findings
-from aidge_build.prove.elf.claim import Claim, ClaimedArgument
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.claimed_call import ClaimedArgument
 from aidge_build.prove.elf.findings import RULES
 from aidge_build.prove.timing.estimate import Cycles
 from aidge_build.run.emulate.program import Entry, MeasuredCycles, RunResult, Seen

@@ -72,20 +72,18 @@ def made_with(program: Program) -> list[str]:
 
 def _calls(program: Program) -> dict:
     """Returns the inputs and outputs of N_run in their order, as `calls` if it can be called with nothing but the program, else
-    as `passed`; {} for an input or output by rows."""
-    if program.progress:
-        return {}
+    as `passed`."""
     ports = ports_of(program)
     sides = (("inputs", True), ("outputs", False))
     passed = {word: [_port(program, port) for port in ports if port.is_input == is_input] for word, is_input in sides}
-    return {"calls" if program.options.arena == "static" else "passed": passed}
+    return {"calls" if program.options.arena == "static" and not program.progress else "passed": passed}
 
 
 def _port(program: Program, port: Port) -> dict:
     """Returns the claim of an input or output. `symbol` and `offset_bytes` are its place in the arena; `symbol` is "" for a
-    pointer that N_run gets."""
-    tensor, symbol, offset = port.tensor, "", 0
-    if program.options.io == "arena":
+    pointer that N_run gets. `row_bytes` are the bytes of a row, if it goes by rows."""
+    tensor, symbol, offset, row = port.tensor, "", 0, _row_bytes(program, port)
+    if program.options.io == "arena" and not row:
         offset = program.memory.places[tensor.name].offset_bytes
         part = program.memory.part_at(offset)
         symbol, offset = f"{program.name}_arena{part.ending}", offset - part.start_bytes
@@ -96,7 +94,14 @@ def _port(program: Program, port: Port) -> dict:
         "size_bytes": tensor.size_bytes,
         "symbol": symbol,
         "offset_bytes": offset,
+        **({"row_bytes": row} if row else {}),
     }
+
+
+def _row_bytes(program: Program, port: Port) -> int:
+    progress = program.progress
+    line = (progress.arriving if port.is_input else progress.departing) if progress else None
+    return line.row_bytes if line else 0
 
 
 def _constant(program: Program, array: Array) -> dict:

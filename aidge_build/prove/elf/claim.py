@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from aidge_build.prove.elf.claimed_call import ClaimedArgument, ClaimedCall
+
 
 @dataclass(frozen=True)
 class ClaimedArena:
@@ -34,37 +36,6 @@ class ClaimedPort:
     symbol: str
     offset_bytes: int
     size_bytes: int
-
-
-@dataclass(frozen=True)
-class ClaimedArgument:
-    """An input or output of N_run: its name, its type and scale in words, its bytes, and its place.
-
-    `symbol` is the array of the arena that holds it, "" if N_run gets a pointer to it. If the caller owns the arena, no array
-    of the program has that name."""
-
-    name: str
-    type: str
-    scale: str
-    size_bytes: int
-    symbol: str = ""
-    offset_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class ClaimedCall:
-    """The inputs and outputs of N_run, in the order of its arguments. `first` is the caller's "arena" or "instance" that N_run
-    gets before them, "" if it gets none; `begins` is N_begin of a model in steps, which gets the same, else ""."""
-
-    inputs: tuple[ClaimedArgument, ...]
-    outputs: tuple[ClaimedArgument, ...]
-    first: str = ""
-    begins: str = ""
-
-    @property
-    def arguments(self) -> int:
-        """The number of arguments of N_run."""
-        return bool(self.first) + sum(not port.symbol for port in (*self.inputs, *self.outputs))
 
 
 @dataclass(frozen=True)
@@ -298,17 +269,21 @@ def _passed_by(claim: _Fields) -> ClaimedCall | None:
     if not word:
         return None
     name, functions = claim.text("model", _SYMBOL), claim.several("functions", _symbol)
-    first = "" if word == "calls" else "instance" if f"{name}_init" in functions else "arena"
-    begins = f"{name}_begin" if f"{name}_begin" in functions else ""
+    begins, push = f"{name}_begin", f"{name}_push_"
+    pushes = next((function for function in functions if function.startswith(push)), "")
+    first = "instance" if f"{name}_init" in functions else "" if word == "calls" or begins in functions else "arena"
     read = _Fields(claim.get(word))
-    return ClaimedCall(read.several("inputs", _passed), read.several("outputs", _passed), first, begins)
+    sides = read.several("inputs", _passed), read.several("outputs", _passed)
+    return ClaimedCall(*sides, first, f"{name}_run", begins if begins in functions else "", pushes)
 
 
 def _passed(fields: Any) -> ClaimedArgument:
     read = _Fields(fields)
     symbol = "" if read.get("symbol") == "" else read.text("symbol", _SYMBOL)
     kind, scale = (_text(read.get(name)) for name in ("type", "scale"))
-    return ClaimedArgument(read.text("name", _SYMBOL), kind, scale, read.count("size_bytes"), symbol, read.count("offset_bytes"))
+    size, offset = read.count("size_bytes"), read.count("offset_bytes")
+    row = read.count("row_bytes") if "row_bytes" in read.fields else 0
+    return ClaimedArgument(read.text("name", _SYMBOL), kind, scale, size, symbol, offset, row)
 
 
 def _text(value: Any) -> str:

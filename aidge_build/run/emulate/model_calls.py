@@ -15,7 +15,8 @@ from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.base.version import VERSION
 from aidge_build.boards import Board, Region
 from aidge_build.build.emit.blob import SIZE_BYTE
-from aidge_build.prove.elf.claim import Claim, ClaimedCall
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.claimed_call import ClaimedCall
 from aidge_build.prove.elf.image import read_image
 from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
 from aidge_build.run.emulate.qemu_calls import CalledInQemu, calls_in_qemu

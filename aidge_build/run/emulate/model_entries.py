@@ -9,11 +9,11 @@ from typing import Protocol
 import unicorn
 from unicorn import arm_const
 
-from aidge_build.run.emulate.entry_inputs import is_asked_again, stored_inputs
+from aidge_build.run.emulate.entry_inputs import entered
+from aidge_build.run.emulate.inferences import Inferences
 from aidge_build.run.emulate.program import Entry, Program
 
 _REGISTERS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM_REG_R2, arm_const.UC_ARM_REG_R3)
-_MOST_ENTRIES, _MOST_BYTES = 1000, 1 << 24  # that are kept
 
 
 class Machine(Protocol):
@@ -30,17 +30,16 @@ class Machine(Protocol):
 
 
 class Entries:
-    """Watches N_run, or N_begin and N_step, on `machine` from now on: `found` are the calls of N_run and N_begin that returned,
-    in their order, `ended` is the number of inferences in steps whose last step returned."""
+    """Watches the functions that begin an inference or pass its inputs, and N_step, on `machine` from now on: `calls` are the
+    inferences, `ended` is the number of inferences in steps whose last step returned."""
 
     def __init__(self, machine: Machine):
-        self.found: list[Entry] = []
-        self.ended = 0
-        self._machine, self._bytes = machine, 0
+        program = machine.program
+        self.calls, self.ended = Inferences(program), 0
+        self._machine = machine
         self._open: dict[int, Entry] = {}  # calls that have not returned, by return address
         self._watched = set[int]()
-        program = machine.program
-        for name in dict.fromkeys((program.run_symbol, program.passed.begins, program.step_symbol)):
+        for name in dict.fromkeys((program.run_symbol, program.passed.begins, program.passed.pushes, program.step_symbol)):
             symbol = program.image.symbol(name) if name else None
             if symbol:
                 entry = symbol.address & ~1
@@ -54,11 +53,13 @@ class Entries:
     def _enter(self, core: unicorn.Uc, address: int, size: int, name: str) -> None:
         program = self._machine.program
         if any(entry.function == program.run_symbol for entry in self._open.values()):
-            return  # N_run of a model in steps calls the other functions
+            return  # N_run calls the other functions of a model in steps or by rows
         back = core.reg_read(arm_const.UC_ARM_REG_LR) & ~1
         words = tuple(core.reg_read(register) for register in _REGISTERS)
-        inputs = self._inputs(core, words) if name != program.step_symbol else ()
-        self._open[back] = Entry(words, inputs, 0, name)
+        if self.calls.is_full:
+            self._open[back] = Entry(words, (), 0, name)
+        else:
+            self._open[back] = entered(program, name, words, core.reg_read(arm_const.UC_ARM_REG_SP), self._machine.read)
         if back not in self._watched:
             self._watched.add(back)
             core.hook_add(unicorn.UC_HOOK_BLOCK, self._leave, begin=back, end=back)
@@ -67,22 +68,15 @@ class Entries:
         entry = self._open.pop(back, None)
         if entry is None:
             return
-        entry = replace(entry, status=core.reg_read(_REGISTERS[0]))
-        if entry.function == self._machine.program.step_symbol:
-            self.ended += entry.status == 0
+        status = core.reg_read(_REGISTERS[0])
+        if entry.function != self._machine.program.step_symbol:
+            self.calls.add(replace(entry, status=status))
+        elif status == 0:
+            self.ended += 1
             if self.are_enough:
                 self._machine.stop_at_next_block()
-        elif len(self.found) < _MOST_ENTRIES and not is_asked_again(self._machine.program, entry, self.found):
-            self.found.append(entry)
-            self._bytes += sum(map(len, entry.inputs))
 
     def close(self) -> None:
         """Counts the call that has just returned: the run may end there, before the hook for it."""
         core = self._machine.machine
         self._leave(core, core.reg_read(arm_const.UC_ARM_REG_PC) & ~1)
-
-    def _inputs(self, core: unicorn.Uc, words: tuple[int, ...]) -> tuple[bytes, ...]:
-        """Returns the stored bytes of each input, () if enough are kept."""
-        if self._bytes > _MOST_BYTES:
-            return ()
-        return stored_inputs(self._machine.program, words, core.reg_read(arm_const.UC_ARM_REG_SP), self._machine.read)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from aidge_build.base.errors import CheckFailed
 from aidge_build.base.naming import counted
 from aidge_build.boards import Board
-from aidge_build.prove.elf.claim import ClaimedCall
+from aidge_build.prove.elf.claimed_call import ClaimedCall
 from aidge_build.prove.elf.image import Image, Symbol
 from aidge_build.prove.timing.estimate import Cycles, Executed, Timing
 from aidge_build.prove.timing.reads import Reads

@@ -38,7 +38,7 @@ def seen_in(machine: Machine, counter, entries: Entries) -> Seen:
     """The facts about a run that ended; `counter` counted it (`block_counter`)."""
     entries.close()
     return Seen(
-        tuple(entries.found),
+        tuple(entries.calls.found),
         without_fpu=_user_of_fpu(machine, counter.blocks()),
         full_stack=_full_stack(machine),
         clock_hz=_clock(machine),

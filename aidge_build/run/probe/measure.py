@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from aidge_build.run.emulate.entry_inputs import is_asked_again
-from aidge_build.run.emulate.program import End, Entry, LayerCount, MeasuredCycles, RunResult, Seen
+from aidge_build.run.emulate.inferences import Inferences
+from aidge_build.run.emulate.program import End, LayerCount, MeasuredCycles, RunResult, Seen
 from aidge_build.run.probe.cycles import Counter, NoCounter, counter_of
-from aidge_build.run.probe.session import PAINT, Session
+from aidge_build.run.probe.session import PAINT, Session, entries_of
 from aidge_build.run.probe.target import LINK, Ended
 
 WHERE = "probe"  # in place of the name of an emulator
@@ -37,8 +37,8 @@ class Measuring:
 
     def finish(self) -> int:
         """Runs the inference that the core has just entered, and returns the result of N_run, or of N_begin."""
-        if self.session.is_in_steps:
-            self._give_up("not measured: the firmware runs other code between the steps of an inference")
+        if self.session.is_part:
+            self._give_up("not measured: the firmware runs other code between the calls of an inference")
         if isinstance(self._counter, NoCounter):
             return self.session.finish()
         self._counter.begin()
@@ -123,24 +123,23 @@ class Measuring:
 def observe(session: Session, count: int, stack_bound: int | None = None) -> RunResult:
     """Measures the next `count` inferences of the program, or fewer if the program ends. Repeats the last one to measure its
     layers, the bytes of the watched variables that it writes, and how much of the `stack_bound` bytes N_run uses."""
-    measuring, entries, exit_code, asked = Measuring(session), list[Entry](), None, 0
+    measuring, calls, exit_code = Measuring(session), Inferences(session.program), None
     try:
         try:
-            while len(entries) < count and asked < _MOST_ASKED:
+            while len(calls.found) < count and calls.asked < _MOST_ASKED:
                 session.reach()
-                session.note()
-                entry = session.entry(measuring.finish())
-                if is_asked_again(session.program, entry, entries):
-                    asked += 1
-                else:
-                    entries.append(entry)
+                if not session.is_part:
+                    session.note()
+                calls.add(session.entry(measuring.finish()))
         except Ended as end:
             exit_code = end.code
         mark = session.stack_used()
-        found = run_result(session, measuring.result(), len(entries), exit_code)
-        found = replace(found, seen=replace(found.seen, entries=tuple(entries)))
-        if not entries or session.target.is_lost or session.is_in_steps:
+        found = run_result(session, measuring.result(), len(calls.found), exit_code)
+        found = replace(found, seen=replace(found.seen, entries=tuple(calls.found)))
+        if not calls.found or session.target.is_lost:
             return found
+        if session.is_part:
+            return replace(found, pieces=tuple(entries_of(session.program).values()))
         return replace(
             found,
             stack_high_water_bytes=mark,

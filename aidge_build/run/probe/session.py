@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.boards.faults import CFSR, cause_of
 from aidge_build.prove.elf.vectors import VectorTable, find_tables, table_at
-from aidge_build.run.emulate.entry_inputs import REGISTERS, stored_inputs
+from aidge_build.run.emulate.entry_inputs import REGISTERS, entered
 from aidge_build.run.emulate.program import Entry, Program
 from aidge_build.run.emulate.semihosting import Semihosting
 from aidge_build.run.probe.loading import load
@@ -29,14 +29,13 @@ _MACHINE = "ARM"
 
 @dataclass(frozen=True)
 class Entered:
-    """The registers and the model's memory at the entry of N_run, or of N_begin: enough to enter it once more. `inputs` are the
-    stored bytes of the program's inputs, if it asks for them."""
+    """The registers and the model's memory at the entry of N_run, or of N_begin: enough to enter it once more. `entry` has the
+    inputs, if the program asks for them."""
 
     registers: tuple[int, ...]
     arguments: bytes
     memory: tuple[tuple[int, bytes], ...]
-    inputs: tuple[bytes, ...] = ()
-    function: str = ""
+    entry: Entry
 
     @property
     def returns_to(self) -> int:
@@ -69,14 +68,14 @@ class Session:
         return written
 
     def reach(self) -> None:
-        """Runs until N_run, or N_begin of a model in steps, is entered by the program itself."""
+        """Runs until N_run, or another function that begins an inference or passes its inputs, is entered by the program."""
         entries = entries_of(self.program)
         function = entries[self.run_to(tuple(entries))]
         registers = self.target.registers()
         stack = registers[STACK_POINTER]
         arguments = self.target.read(stack, self._readable(stack))
-        inputs = stored_inputs(self.program, registers[:REGISTERS], stack, self.target.read)
-        self.entered = Entered(registers, arguments, (), inputs, function)
+        entry = entered(self.program, function, registers[:REGISTERS], stack, self.target.read)
+        self.entered = Entered(registers, arguments, (), entry)
 
     def _readable(self, stack: int) -> int:
         """Returns how many bytes can be read above the stack pointer: the stack may begin at the end of its memory."""
@@ -89,14 +88,13 @@ class Session:
         return self._entered().registers[STACK_POINTER]
 
     def entry(self, status: int) -> Entry:
-        """The current inference, which returned `status`, with the inputs that the program passed."""
-        entered = self._entered()
-        return Entry(entered.registers[:REGISTERS], entered.inputs, status, entered.function)
+        """The current call, which returned `status`, with the inputs that the program passed."""
+        return replace(self._entered().entry, status=status)
 
     @property
-    def is_in_steps(self) -> bool:
-        """Whether the current inference goes on after its first function has returned."""
-        return self._entered().function != self.program.run_symbol
+    def is_part(self) -> bool:
+        """Whether the current call is only a part of an inference."""
+        return self._entered().entry.function != self.program.run_symbol
 
     @property
     def returns_to(self) -> int:
@@ -250,8 +248,8 @@ def require_program(program: Program) -> None:
 
 
 def entries_of(program: Program) -> dict[int, str]:
-    """The functions that begin an inference, by the address of their first instruction."""
-    names = [name for name in (program.run_symbol, program.passed.begins) if name]
+    """The functions that begin an inference or pass its inputs, by the address of their first instruction."""
+    names = [name for name in (program.run_symbol, program.passed.begins, program.passed.pushes) if name]
     return {symbol.address & ~1: name for name in names if (symbol := program.image.symbol(name))}
 
 

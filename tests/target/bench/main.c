@@ -29,7 +29,7 @@ static void prepare(int16_t window[32][3])
 {
     for (int at = 0; at < 32; at++)
         for (int axis = 0; axis < 3; axis++)
-#if defined(WRONG_ORDER)
+#if defined(WRONG_ORDER) || defined(BY_ROWS)
             input[3 * at + axis] = level((float)window[at][axis] / 2048.0f);
 #else
             input[32 * axis + at] = level((float)window[at][axis] / 2048.0f);
@@ -77,7 +77,12 @@ static void run_in_steps(void)
 
 static int infer(void)
 {
-#if defined(IN_STEPS)
+#if defined(BY_ROWS) /* each sample when the sensor has it */
+    (void)gesture_begin(scores);
+    for (int at = 0; at < GESTURE_INPUT_ROWS; at++)
+        (void)gesture_push_input(&input[GESTURE_INPUT_ROW_BYTES * at], 1);
+    (void)gesture_end();
+#elif defined(IN_STEPS)
     run_in_steps();
 #elif defined(OWN_ARENA)
     (void)gesture_run(pool + OWN_ARENA, input, scores);

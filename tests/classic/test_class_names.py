@@ -11,6 +11,8 @@ from onnx import TensorProto, helper
 
 from aidge_build.boards import load_board
 from aidge_build.build.emit import emit
+from tests.classic.pipelines import stored
+from tests.command import aidge_build
 from tests.compiled import program_of
 
 NAMES = (
@@ -90,3 +92,17 @@ def test_names_of_classes_reach_firmware_whole_and_harmless(compiler, tmp_path):
     found = subprocess.run([tmp_path / "names"], capture_output=True)
     assert found.returncode == 0
     assert tuple(name.decode() for name in found.stdout.split(b"\0")[:-1]) == NAMES
+
+
+def test_labels_that_are_words_are_the_classes_of_the_model(tmp_path):
+    content, inputs, outputs = stored()["SVC, rbf, probabilities, labels are words"]
+    (tmp_path / "net.onnx").write_bytes(content)
+    words = outputs["output_label"].copy()
+    words[0] = "low" if words[0] != "low" else "high"
+    numpy.savez(tmp_path / "test.npz", x=inputs["X"], labels=words)
+    done = aidge_build("accuracy", tmp_path / "net.onnx", "--labels", tmp_path / "test.npz", "--json").json
+    assert (done["task"], done["stages"][0]["top1"]["correct"], done["stages"][0]["top1"]["count"]) == ("decisions", 11, 12)
+    words[3] = "lov"
+    numpy.savez(tmp_path / "test.npz", x=inputs["X"], labels=words)
+    refused = aidge_build("accuracy", tmp_path / "net.onnx", "--labels", tmp_path / "test.npz")
+    assert refused.exit_code == 2 and "the label 'lov' is no class of the model" in refused.stderr

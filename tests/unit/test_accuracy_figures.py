@@ -16,7 +16,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.measure.accuracy.document import agreement, agreement_lines, same_answers
 from aidge_build.measure.accuracy.figures import Figures, confusion, errors, roc_auc, top1, wilson
 from aidge_build.measure.accuracy.gate import verdicts
-from aidge_build.measure.accuracy.labelled import labelled_set, shared_samples
+from aidge_build.measure.accuracy.labelled import NO_LABEL, labelled_set, shared_samples
 from aidge_build.measure.accuracy.stages import deviations, stage
 from aidge_build.measure.accuracy.task import judged, task_of
 from aidge_build.measure.accuracy.texts import limit_line
@@ -155,15 +155,15 @@ def test_integers_that_become_negative_are_scores_and_values_between_numbers_are
 @pytest.mark.parametrize(
     "outputs", [NUMBERS, {"out": numpy.eye(3)[[2, 0, 1, 0]]}, {"out": numpy.array([[0.9], [0.8], [0.1], [0.2]])}]
 )
-def test_a_sample_with_the_label_minus_one_is_not_judged(outputs):
-    given, inputs = samples([-1, 0, -1, 1], count=4, outputs=outputs["out"].shape[1]), {"in": numpy.zeros((4, 4))}
+def test_a_sample_without_a_label_is_not_judged(outputs):
+    given, inputs = samples([NO_LABEL, 0, NO_LABEL, 1], count=4, outputs=outputs["out"].shape[1]), {"in": numpy.zeros((4, 4))}
     found = judged(task_of(given, outputs, inputs), given, outputs, inputs)
     assert found.top1.count == sum(map(sum, found.confusion)) == 2
 
 
-def test_labels_that_are_all_minus_one_are_refused():
-    with pytest.raises(AidgeError, match="the label of all 2 samples is -1"):
-        task_of(samples([-1, -1]), {"out": numpy.zeros((2, 3))}, {"in": numpy.zeros((2, 4))})
+def test_samples_without_any_label_are_refused():
+    with pytest.raises(AidgeError, match="the label of all 2 samples is -100"):
+        task_of(samples([NO_LABEL, NO_LABEL]), {"out": numpy.zeros((2, 3))}, {"in": numpy.zeros((2, 4))})
 
 
 def test_numbers_are_compared_with_the_reference_one_by_one_and_have_no_distance():
@@ -197,7 +197,8 @@ def test_two_classes_have_an_area_too():
         ({"labels": None}, "there is no array 'labels' or 'targets'"),
         ({"labels": [0]}, "2 samples have 1 entry in 'labels'"),
         ({"labels": [0.5, 1.0]}, "array labels is float64[2]"),
-        ({"labels": [-2, 1]}, "array labels is int64[2]"),
+        ({"labels": [-1, 1]}, "array labels is int64[2] with negative numbers"),
+        ({"labels": ["low", "high"]}, "array labels is <U4[2]"),
         ({"x": numpy.array([[numpy.nan] * 4] * 2, numpy.float32)}, "array x holds NaN or infinity in 2 of 2 samples"),
         ({"x": numpy.zeros((0, 4), numpy.float32)}, "the inputs have [0] samples"),
         ({"labels": None, "targets": [[1.0], [2.0]]}, "array targets is float64[2, 1], output 'out' has 3 values"),

@@ -18,7 +18,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.measure.accuracy.flips.bits import Constants, Flip
 from aidge_build.measure.accuracy.flips.native import Outcome
 from aidge_build.measure.accuracy.flips.tally import Judge, Tally
-from aidge_build.measure.accuracy.labelled import LabelledSet
+from aidge_build.measure.accuracy.labelled import NO_LABEL, LabelledSet
 from aidge_build.measure.accuracy.task import Task
 from aidge_build.plan.constant_arrays import Array
 
@@ -65,7 +65,7 @@ def test_a_flip_changes_a_value_or_an_answer_or_ends_in_a_fault():
 
 def test_another_number_of_a_class_is_another_answer_with_labels_and_without():
     view = GraphView("net", (), {"y": Tensor("y", (1, 1), DType.int32)}, (), ("y",))
-    samples = LabelledSet({"x": numpy.zeros((2, 1))}, labels=numpy.array([-1, 100]))
+    samples = LabelledSet({"x": numpy.zeros((2, 1))}, labels=numpy.array([NO_LABEL, 100]))
     right, other = (numpy.array(numbers, numpy.int32).tobytes() for numbers in ([7, 100], [7, 101]))
     for task, figures in ((Task("decisions", "y"), [1.0, 0.0]), (None, [])):
         counted = Tally(view, ARRAYS, right, Judge(samples, {"x": numpy.zeros((2, 1))}, task))

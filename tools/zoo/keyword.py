@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy
 
 from aidge_build import frontend
+from aidge_build.measure.accuracy.labelled import NO_LABEL
 from tools.zoo.made import Arrays, Made, module_of
 
 SEED, HOP, SOUNDS = 1, 160, 200
@@ -29,6 +30,6 @@ def held_out() -> Arrays:
     hops = sounds.shape[1] // HOP
     words = numpy.roll(numpy.arange(SOUNDS), -1)  # the first one is a word
     rows = sounds[words, : hops * HOP].reshape(-1, 1, HOP)
-    judged = numpy.full((SOUNDS, hops), -1, numpy.int8)
+    judged = numpy.full((SOUNDS, hops), NO_LABEL, numpy.int8)
     judged[:, -1] = labels[words]
     return {"x": rows, "labels": judged.reshape(-1), "recording": numpy.array(hops)}

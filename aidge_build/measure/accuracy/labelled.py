@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from aidge_build.graph.view import GraphView
 from aidge_build.prepare.input_samples import WANTED, Samples, input_samples
 from aidge_build.prepare.quantization.samples import require_finite
 from aidge_build.run.verify.vectors import Vectors
+from aidge_build.sources.onnx_format.tables import as_places
 
-NO_LABEL = -1
+NO_LABEL = -100  # -1 is a class of outlier detectors
 _WANTED = f"{WANTED}; labels as labels (class numbers), or targets as targets"
 
 
@@ -63,7 +64,7 @@ def given_samples(path: Path, view: GraphView) -> LabelledSet:
 def labelled_set(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
     """The samples for a model with the inputs and outputs of `view`; AidgeError says what is missing or does not fit."""
     samples = samples_of(arrays, view)
-    labels = _labels(arrays["labels"]) if "labels" in arrays else None
+    labels = _labels(arrays["labels"], view) if "labels" in arrays else None
     targets = {} if labels is not None else _targets(arrays, view)
     if labels is None and not targets:
         raise AidgeError("there is no array 'labels' or 'targets'", tried=sorted(arrays), code="VECTORS", hint=_WANTED)
@@ -96,15 +97,28 @@ def _digests(samples: Vectors) -> list[bytes]:
     return [hashlib.sha256(b"".join(values.tobytes() for values in row)).digest() for row in zip(*rows)]
 
 
-def _labels(values: numpy.ndarray) -> numpy.ndarray:
+def _labels(values: numpy.ndarray, view: GraphView) -> numpy.ndarray:
     flat = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
-    if flat.ndim != 1 or flat.dtype.kind not in "iub" or (flat.size and int(flat.min()) < NO_LABEL):
+    flat = _numbered(flat, next((names for name in view.handed_out if (names := view.tensor(name).names)), ()))
+    is_row = flat.ndim == 1 and flat.dtype.kind in "iub"
+    if not is_row or ((flat < 0) & (flat != NO_LABEL)).any():
         raise AidgeError(
-            f"array labels is {values.dtype}{list(values.shape)}",
+            f"array labels is {values.dtype}{list(values.shape)}{' with negative numbers' if is_row else ''}",
             code="VECTORS",
-            hint="one class number (0, 1, ...) for each sample, -1 for a sample that is not judged",
+            hint=f"one class number (0, 1, ...) for each sample, {NO_LABEL} for a sample that is not judged, 0 for the -1 of an "
+            "outlier detector",
         )
     return flat.astype(numpy.int64)
+
+
+def _numbered(labels: numpy.ndarray, words: Sequence[str]) -> numpy.ndarray:
+    """Returns the numbers of words that are classes of the model; other labels as they are."""
+    if labels.dtype.kind != "U" or not words:
+        return labels
+    places = as_places(labels, words)
+    if (places < 0).any():
+        raise AidgeError(f"the label '{labels[places < 0][0]}' is no class of the model", tried=words, code="VECTORS")
+    return places
 
 
 def _targets(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:

@@ -44,8 +44,8 @@ def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str =
         wanted = "targets" if found == "regression" else "labels"
         raise AidgeError(f"for {found} the file must hold {wanted}", where="--task", code="VECTORS")
     if samples.labels is not None and not samples.has_labels:
-        hint = "-1 marks a sample without a label; --samples N takes the first N of the file"
-        raise AidgeError(f"the label of all {len(samples.labels)} samples is -1", hint=hint, code="VECTORS")
+        hint = f"{NO_LABEL} marks a sample without a label; --samples N takes the first N of the file"
+        raise AidgeError(f"the label of all {len(samples.labels)} samples is {NO_LABEL}", hint=hint, code="VECTORS")
     values = outputs[name]
     if found == "classes":
         _require_classes(samples.labels, values.shape[1], name)

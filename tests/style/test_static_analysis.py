@@ -90,10 +90,12 @@ def test_the_c_of_boards_and_the_glue_to_cmsis_nn_and_esp_nn_are_read():
 
 @needs_cppcheck
 @pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc")
-def test_the_code_of_a_small_model_has_no_finding_outside_the_table_and_a_fault_in_it_is_one(tmp_path):
+def test_lines_that_only_options_together_print_have_no_finding_outside_the_table_and_a_fault_in_them_is_one(tmp_path):
     from tools.static_analysis.programs import misra
 
-    code, _ = texts_of_model("digits", ROOT / "examples" / "digits" / "digits.onnx", ())
-    broken = Text(code.name, code.place, code.text.replace("(void)mem", "mem"), code.core, code.beside)
-    assert sort_out(misra(code, tmp_path), deviations())[0] == []
+    together = [model for model in texts.OPTIONS if "--arena" in model and "--update" in model]
+    steps, rows = (texts_of_model(name, ROOT / "examples" / path, tuple(words))[0] for name, path, *words in together)
+    assert "int digits_step(" in steps.text and "int stripes_push_input(" in rows.text
+    assert [sort_out(misra(code, tmp_path), deviations())[0] for code in (steps, rows)] == [[], []]
+    broken = Text(rows.name, rows.place, rows.text.replace("(void)mem", "mem"), rows.core, rows.beside)
     assert {finding.rule for finding in sort_out(misra(broken, tmp_path), deviations())[0]} == {"17.7"}

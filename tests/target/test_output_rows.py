@@ -223,7 +223,7 @@ def test_steps_of_a_bounded_length_are_refused_for_an_output_by_rows(tmp_path):
 def test_hooks_get_the_rows_that_were_pulled_and_never_the_whole_output(side, tmp_path):
     compiled(tmp_path, upscaler(), "--board", "mps2-an386", "--dma", "hooks", "--input", side)
     code = (tmp_path / "net.c").read_text()
-    assert code.count("net_after_output(rows, (uint32_t)count * NET_OUTPUT_ROW_BYTES);") == 1
+    assert code.count("net_after_output(rows, (uint32_t)count * (uint32_t)NET_OUTPUT_ROW_BYTES);") == 1
     assert code.count("    net_after_output(") == 1 and code.count("    net_before_input(") == 1
     assert ("net_before_input(rows, " in code) == (side == "rows")
 

@@ -79,8 +79,8 @@ def hooks_of(program: Program, ports: tuple[Port, ...]) -> Hooks | None:
             ),
             tuple(_calls(program, after, (port for port in ports if not port.is_input and port is not departing))),
         ),
-        f"{before}(rows, (uint32_t)count * {arriving.macro}_ROW_BYTES);" if arriving else "",
-        f"{after}(rows, (uint32_t)count * {departing.macro}_ROW_BYTES);" if departing else "",
+        f"{before}(rows, (uint32_t)count * (uint32_t){arriving.macro}_ROW_BYTES);" if arriving else "",
+        f"{after}(rows, (uint32_t)count * (uint32_t){departing.macro}_ROW_BYTES);" if departing else "",
     )
 
 

@@ -11,7 +11,7 @@ typedef struct {
     int32_t dims[4], first_steps[4], second_steps[4];
 } aidge_kit_broadcast_shape;
 
-/* Where the current run begins in both tensors; all zero at the start. */
+/* The begin of the current run in both tensors; all zero at the start. */
 typedef struct {
     int32_t index[4];
     int32_t first, second;

@@ -5,7 +5,7 @@
 #include "multiply_add.h"
 #include "recurrent.h"
 
-/* Where the parts of a stream of weights begin, the end of the last one, and the way to the next direction, in its elements. */
+/* A stream of weights: the begins of its parts, the end of the last part, and the step to the next direction, in elements. */
 typedef struct {
     int32_t starts[4], step;
 } aidge_kit_recurrent_stream;

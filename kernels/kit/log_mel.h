@@ -241,7 +241,7 @@ AIDGE_KIT_INLINE int32_t aidge_kit_log_power(uint64_t sum, int32_t exponent, uin
     return (bits - 1 + (exponent > 0 ? exponent : 0)) * 1024 + (part >> 6);
 }
 
-/* Where the frames lie: `taps` samples every `step`; points of the transform, bands of the result. */
+/* The frames: `taps` samples every `step`; points of the transform, bands of the result. */
 typedef struct {
     int32_t rows, samples, frames, step, taps, points, bands;
 } aidge_kit_log_mel_shape;

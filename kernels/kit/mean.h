@@ -7,7 +7,7 @@
 /*
  * Means of int8 values as float32 gives them: float32(x - zero point) * scale, added up in a fixed order (mean_turn.h,
  * mean_columns.h, mean_lanes.h), over the count, over the output's scale, rounded half to even; each operation rounded to
- * float32. Where the order cannot show, from the integer sum.
+ * float32. If the order cannot change the result, the mean comes from the integer sum.
  *
  * numbers of a mean: {multiplier, first fraction of the band, four bytes {zero point of the input, zero point, lowest and
  * highest of the output}, scale of the input, of the output as the bits of floats}.
@@ -108,8 +108,8 @@ static inline uint32_t aidge_kit_mantissa(int32_t scale, int32_t *exponent)
     return (bits & 0x7FFFFFu) | 0x800000u;
 }
 
-/* To 24 bits, half to even; below 2^54. Of a negative number the bits are those of -1 - value, which has one less for a power of
- * two alone: that needs no rounding. */
+/* Rounds to 24 bits, half to even; below 2^54. A negative number is measured by the bits of -1 - value, which are one fewer
+ * only for a power of two, and a power of two needs no rounding. */
 AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_rounded(int64_t value)
 {
     const uint32_t sign = value < 0 ? 0xFFFFFFFFu : 0u;

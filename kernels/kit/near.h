@@ -3,7 +3,7 @@
 #include "inline.h"
 #include "requantize.h"
 
-/* Of arithmetic/near_halves.py. */
+/* The constants of arithmetic/near_halves.py. */
 #define AIDGE_KIT_NEAR_START ((int64_t)0x80400000u)
 #define AIDGE_KIT_NEAR_BAND 0x800000u
 

@@ -52,7 +52,7 @@ AIDGE_KIT_NOINLINE int32_t *aidge_kit_resample_list(int32_t *list, const int32_t
     return end;
 }
 
-/* Where the lists of the first output position begin; returns the end of all. */
+/* Sets `place` to the lists of the first output position; returns the end of all lists. */
 AIDGE_KIT_INLINE int32_t aidge_kit_first_resample(int32_t *place, const aidge_kit_resample_shape *shape)
 {
     int32_t total = 0;

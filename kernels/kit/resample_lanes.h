@@ -7,7 +7,7 @@ typedef struct {
     int32_t images, step, rows, columns, run;
 } aidge_kit_lanes_shape;
 
-/* Of a row of outputs: shares and pointers of the two input rows that it looks at, and where the list of columns ends. */
+/* A row of outputs: shares and pointers of the two input rows that it reads, and the end of the list of columns. */
 typedef struct {
     const int8_t *upper, *lower;
     uint32_t above, below;

@@ -2,7 +2,7 @@
 #include "common_exponent.h"
 #include "exact.h"
 
-/* What a block of a row has in common: the unit of its integers, minus their sum; groups of columns that it meets. */
+/* The constants of a block of a row: the unit of its integers, minus their sum; the groups of columns that it meets. */
 typedef struct {
     float unit;
     int32_t minus_sum, groups;

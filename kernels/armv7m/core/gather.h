@@ -10,7 +10,7 @@ static inline void aidge_armv7m_next_pixel(int32_t *y, int32_t *x, const aidge_k
     }
 }
 
-/* Where the values of a row of the window begin: in the image, or in `patch`, with `fill` where the image ends. */
+/* Returns the values of a row of the window: in the image, or copied to `patch`, with `fill` outside of the image. */
 static const int8_t *aidge_armv7m_row(const int8_t *image, int32_t y, int32_t left, int8_t *patch, int32_t fill,
                                       const aidge_kit_window2d *shape)
 {

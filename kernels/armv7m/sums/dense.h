@@ -4,16 +4,17 @@
 #include "core/target.h"
 
 /*
- * Blocks of pixels whose taps are two words of three pixels in a column, first + second * 2^21 and third + second * 2^11: tap
- * after tap the words of all sets. `weights`: group of channels after group, in it tap after tap the weights of its channels,
- * after what these lack if they have offsets.
+ * Blocks of pixels: a tap is two words of three pixels in a column, first + second * 2^21 and third + second * 2^11; the words
+ * of all sets follow tap after tap. `weights` holds group of channels after group: for each tap the weights of the group's
+ * channels, and before the taps the offset of these weights, if they have offsets.
  *
- * `numbers`: the head, {lowest, highest, zero point} of the output and the input's zero point; then for each channel of each
- * group {factor, low and high word of the start}: the level of a sum is (sum * factor + start) >> (32 + shift). Where no factor
- * is proved {0, bias, float32 multiplier}, which is negative where near_halves.py is not exact, either.
+ * `numbers` holds the head, {lowest, highest, zero point} of the output and the input's zero point, then for each channel of
+ * each group {factor, low and high word of the start}: the level of a sum is (sum * factor + start) >> (32 + shift). A channel
+ * without a proved factor has {0, bias, float32 multiplier}; the multiplier is negative if near_halves.py is not exact,
+ * either.
  *
- * Where a bias of such a channel lies between two units of the sums, what they have is in fractions of the unit, and the zero
- * point of the output has 256 * the bits of these fractions added.
+ * If the bias of such a channel is between two units of the sums, bias and sum are in fractions of the unit, and the zero point
+ * of the output has 256 * the bits of these fractions added.
  */
 enum { AIDGE_ARMV7M_HEAD = 4, AIDGE_ARMV7M_FIELD = 23 };
 #define AIDGE_ARMV7M_BEGIN 0x100000u /* of each sum of a segment */
@@ -31,7 +32,7 @@ typedef struct {
     int32_t sums[12];                   /* of a group that the caller computes */
 } aidge_armv7m_block;
 
-/* Of the head of the numbers. */
+/* The first three words of the numbers. */
 static inline aidge_armv7m_limits aidge_armv7m_limits_of(const int32_t *numbers)
 {
     aidge_armv7m_limits limits;

@@ -80,7 +80,8 @@ static inline int32_t aidge_armv7m_plane_rows(int32_t rows, const aidge_kit_wind
     return (rows - 1) * window->stride_height + (window->kernel_height - 1) * window->dilation_height + 1;
 }
 
-/* Of these rows of the plane, which begin with row `top` of the image, how many in front lie in it with both values. */
+/* Returns how many of these rows of the plane have both values inside the image, counted from the first row on, which begins
+ * with row `top` of the image. */
 static inline int32_t aidge_armv7m_rows_inside(int32_t top, int32_t rows, const aidge_armv7m_depthwise *shape,
                                                const aidge_kit_window2d *window)
 {

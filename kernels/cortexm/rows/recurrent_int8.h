@@ -24,8 +24,8 @@ AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_recurrent_bytes(int32_t *integers, 
     return sum;
 }
 
-/* What sums of products by these integers begin with. Its roundings and the roundings of the products are half a unit too low on
- * average. */
+/* Returns the start of sums of products by these integers. Its roundings and the roundings of the products are half a unit too
+ * low on average. */
 AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_recurrent_start(const int32_t *integers, int32_t count)
 {
     int32_t sum = 0;

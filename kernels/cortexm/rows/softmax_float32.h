@@ -53,7 +53,7 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
     return x < -87.0f ? 0.0f : power;
 }
 
-/* Of `length` values, `step` apart. */
+/* Returns the largest of `length` values, `step` apart. */
 AIDGE_CORTEXM_INLINE float aidge_cortexm_largest(const float *from, int32_t length, int32_t step)
 {
     float largest = *from;

@@ -13,7 +13,8 @@ typedef struct {
     int32_t length;
 } aidge_cortexm_run_float32;
 
-/* 4 pixels: where their results go, the column and the end of its whole turns, runs. What the assembly reads, in this order. */
+/* 4 pixels: the places of their results, the column and the end of its whole turns, runs. Assembly reads these fields in this
+ * order. */
 typedef struct {
     float *output[4];
     float *column, *end_of_turns;

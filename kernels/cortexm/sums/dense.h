@@ -4,43 +4,46 @@
 /*
  * The stream of words that the dense kernels read.
  *
- * Head: (zero point + 128) twice as int16; limits + 128 of the output as two int16; the input's zero point
- * in each byte.
- * Then for each group of 4 output channels: 4 biases; for each pair of taps 2 words (packed) or 4 words (wide);
- * 2 * first channel + form; 4 float multipliers (form 0), or for each pair of channels 2 multipliers and a constant (form 1).
- * Where all groups have one form and follow each other, the word before the multipliers is left out (`form` >= 0 in stream.py).
- * `form` -2: two words follow the float multipliers, so that streams of as many groups are as long as each other.
- * For a core without an FPU 4 factors (kit/near.h) stand before the multipliers of form 0, which are divided by nothing; with
- *   `form` -2 two words follow the integer form, too. Where biases have fractions, 4 starts stand behind the factors, and behind
- *   the multipliers of sums in fractions of a unit 4 such fractions; then 10 words follow the integer form.
- * Fixed-point factors (arithmetic/fixed_form.py) stand before the multipliers of form 0 as multiplier, constant and shift of each
- *   channel, and are all that stands there; with `form` -2 6 words, or 4 behind levels as words of wide sums, follow the integer
- *   form, too. They give levels + 128.
+ * Head: (zero point + 128) twice as int16; limits + 128 of the output as two int16; the input's zero point in each byte.
+ * Each group of 4 output channels: 4 biases; for each pair of taps 2 words (packed) or 4 words (wide); 2 * first channel +
+ *   form; 4 float multipliers (form 0), or for each pair of channels 2 multipliers and a constant (form 1). If all groups have
+ *   one form and follow each other, the word before the multipliers is left out (`form` >= 0 in stream.py).
+ * `form` -2: two words follow the float multipliers, so that streams with the same number of groups have one length.
+ * No FPU: 4 factors (kit/near.h) come before the multipliers of form 0, which are divided by nothing; with `form` -2 two words
+ *   follow the integer form, too. If biases have fractions, 4 starts follow the factors, and 4 fractions follow the
+ *   multipliers of sums in fractions of a unit; then 10 words follow the integer form.
+ * Fixed-point factors (arithmetic/fixed_form.py): multiplier, constant and shift of each channel come before the multipliers
+ *   of form 0, and nothing else does. With `form` -2, 6 words follow the integer form, too, or 4 words if the levels of wide
+ *   sums are words. These factors give levels + 128.
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
- *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
- * Packed with offsets (offset_weights.py): weights of even channels are unsigned bytes, those of odd channels 128 more than in the
- *   stream. Behind the other pairs of taps some pairs hold the negated sum of all others; their weight is the offset of each channel.
- * Packed and centred: where a group has form 0, the bias of an odd channel is less by 256 times the middle of the range of its
- *   sums, whatever that is; the middles of both odd channels stand before the factors, in place of the two words of `form` -2, and
- *   the multipliers are those of sums as they are.
- * Uniform (fully connected layers of form 0 alone): the multipliers of a group follow the head, and stand in none.
- * Joined (form 0 alone): 6 words stand in place of the biases, and no multipliers behind the weights. Of each channel the low 4 bits
- *   of its own bias lie below the 28 bits of its multiplier's pattern, less 0x30000000, and in two words the upper 16.
- * Paired (fully connected layers, paired_inputs.py): the biases of even channels (packed) or of all (bytes) are less by products of
- *   weights: of each 4 taps the first with the second, and the third with the fourth; those of the negated sum excepted.
+ *   256 * its own + offset + the bias of the even channel, so the sum modulo 2^32 separates exactly.
+ * Packed with offsets (offset_weights.py): weights of even channels are unsigned bytes, weights of odd channels are 128 more
+ *   than in the stream. After the other pairs of taps, some pairs hold the negated sum of all others; their weight is the
+ *   offset of each channel.
+ * Packed and centred: in a group of form 0, the bias of an odd channel is smaller by 256 times the middle of the range of its
+ *   sums; the middles of both odd channels come before the factors, instead of the two words of `form` -2, and the multipliers
+ *   belong to the sums as they are.
+ * Uniform (fully connected layers of form 0 alone): the multipliers of a group follow the head, and no group holds any.
+ * Joined (form 0 alone): 6 words replace the biases, and no multipliers follow the weights. A word of each channel holds the
+ *   low 4 bits of its own bias below the 28 bits of its multiplier's pattern, less 0x30000000; two words hold the upper 16
+ *   bits of the biases.
+ * Paired (fully connected layers, paired_inputs.py): the biases of even channels (packed) or of all (bytes) are smaller by
+ *   products of weights: of each 4 taps the first with the second, and the third with the fourth; the taps of the negated sum
+ *   have none.
  * Wide: a word per channel, a halfword per tap.
- * Bytes (fully connected layers): for each 4 taps a word per channel, a byte per tap; all else is as if weights were wide.
- * Of fewer than 4 channels the last one stands for those that lack; of one or two, the weights of the group's other half are left
- *   out.
- * Form 0: multipliers of odd channels are divided by 256 if packed. Where biases have fractions, two words are in front of the
- *   multipliers: what is added to 256 times the sum of each even channel; all multipliers are then divided by 256.
- * Where levels leave as words, channels 1 and 2 of a group have changed places; form 1 gives levels + 128, for sums 0 and 2 without
- *   a shift; and wide sums have a constant each, two behind the two multipliers.
- * Curved: 2 factors and 2 biases of each pair of channels, float32 (of odd channels packed: a 256th of the factor), stand in place
- *   of the multipliers; behind the groups the words of a function (arithmetic/carried_steps.py). The head holds what numbers are
- *   raised and lowered by instead of zero point and limits. Before the factors a word: the first channel, and above 16 bits how many
- *   words from there the middle of these words is. Or, without floats (arithmetic/curved_products.py), multiplier and constant of
- *   each channel; the head says how far sums go to the left, and how many bits numbers have; the words begin there.
+ * Bytes (fully connected layers): for each 4 taps a word per channel, a byte per tap; all else is as with wide weights.
+ * Fewer than 4 channels: copies of the last channel fill the group; with one or two, the weights of the group's other half are
+ *   left out.
+ * Form 0: multipliers of odd channels are divided by 256 if packed. If biases have fractions, two words come before the
+ *   multipliers: the numbers that are added to 256 times the sum of each even channel; all multipliers are then divided by 256.
+ * Levels as words: channels 1 and 2 of a group have changed places; form 1 gives levels + 128, for sums 0 and 2 without a
+ *   shift; and wide sums have a constant each, two after the two multipliers.
+ * Curved: 2 factors and 2 biases of each pair of channels, float32 (of odd channels packed: a 256th of the factor), replace
+ *   the multipliers; the words of a function (arithmetic/carried_steps.py) follow the groups. The head holds the amounts by
+ *   which numbers are raised and lowered instead of zero point and limits. A word comes before the factors: the first channel,
+ *   and above 16 bits the distance in words from there to the middle of the function's words. Without floats
+ *   (arithmetic/curved_products.py), each channel has multiplier and constant; the head says how far sums are shifted to the
+ *   left, and how many bits numbers have; the distance is to the first of the function's words.
  * Form 1: the generator has proved that hi32(sum * multiplier) (+ constant), shifted right, equals the float formula for every
  *   possible sum.
  */

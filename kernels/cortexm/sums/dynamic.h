@@ -13,8 +13,9 @@ typedef struct {
     int32_t groups, group_words, channels, pairs;
 } aidge_cortexm_dynamic;
 
-/* What gathering two pixels needs: the zero point in both halves (of int8 and 128 more), the runs of a window, how often a run has
- * 8 bytes, from the last whole 4 of them to the next run of each pixel, and the bytes of a run. Assembly reads it in this order. */
+/* The constants for gathering two pixels: the zero point in both halves (of int8 and 128 more), the runs of a window, how
+ * often a run has 8 bytes, for each pixel the step from the last whole 4 of these bytes to its next run, and the bytes of a
+ * run. Assembly reads them in this order. */
 typedef struct {
     uint32_t zeros;
     int32_t runs, eights, first_step, second_step, length;
@@ -90,8 +91,8 @@ AIDGE_CORTEXM_NOINLINE const uint8_t *aidge_cortexm_dynamic_copy(uint8_t *copy, 
     return copy;
 }
 
-/* Where the taps of a window begin: in the image if they are all there, each row side by side, or else in `copy`. `next_row`: bytes
- * from a row of taps to the next one. */
+/* Returns the taps of a window: in the image if all are inside, and each row of them is contiguous there, or else in `copy`.
+ * `next_row`: bytes from a row of taps to the next one. */
 AIDGE_CORTEXM_INLINE const uint8_t *aidge_cortexm_dynamic_window(const aidge_cortexm_dynamic_place *place, uint8_t *copy,
                                                                  int32_t step, uint8_t fill, int32_t *next_row,
                                                                  const aidge_kit_window2d *shape)
@@ -108,8 +109,8 @@ AIDGE_CORTEXM_INLINE const uint8_t *aidge_cortexm_dynamic_window(const aidge_cor
     return aidge_cortexm_dynamic_copy(copy, place->image, top, left, step, fill, shape);
 }
 
-/* Of groups of 4 results, one for each pixel, the first `channels`, of which there are 1 to 3, the next pixel's a step further; where
- * the one behind them goes. */
+/* Stores the first `channels`, 1 to 3, of 4 results for each pixel, the next pixel's `step` further; returns the place after
+ * the last pixel. */
 AIDGE_CORTEXM_INLINE float *aidge_cortexm_dynamic_few(float *output, const float *results, int32_t pixels, int32_t channels, int32_t step)
 {
     int32_t pixel;

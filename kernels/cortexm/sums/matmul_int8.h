@@ -12,7 +12,7 @@ typedef struct {
     int32_t rows, inner, columns, band, stream_words, tail_words;
 } aidge_cortexm_product;
 
-/* What the stream holds that is known before the matrices are: words of `pattern`. */
+/* The words of `pattern`: the part of the stream that is known before the matrices are. */
 enum {
     AIDGE_CORTEXM_FIRST_ZERO,  /* zero point of the first matrix */
     AIDGE_CORTEXM_SECOND_ZERO, /* of the second one, twice as int16 */

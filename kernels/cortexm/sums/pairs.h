@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dense.h"
 
-/* A row of pairs of pixels: what its assembly reads, in this order. Of an odd number the last pair overlaps the one before. */
+/* A row of pairs of pixels; assembly reads the fields in this order. The last pair of an odd number of pixels overlaps the pair
+ * before. */
 typedef struct {
     int32_t pairs;
     int32_t second_input, second_output;  /* bytes from the first pixel of a pair to the second */

@@ -17,7 +17,7 @@ typedef struct {
     int32_t multiplier, start, unsure;
 } aidge_cortexm_mean_line;
 
-/* Of each count of taps: the numbers of mean.h, the count, the line and its fraction bits. */
+/* The numbers for each count of taps: the numbers of mean.h, the count, the line and its fraction bits. */
 enum {
     AIDGE_CORTEXM_MEAN_COUNT = AIDGE_KIT_MEAN_NUMBERS,
     AIDGE_CORTEXM_MEAN_LINE,
@@ -42,7 +42,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_cortexm_mean2d_in_order(const int8_t *first, co
     return aidge_kit_stored_level(level, mean->numbers);
 }
 
-/* The stored value of a sum that lies beside the middle of two levels, or nearly so. What is last is called instead of it. */
+/* The stored value of a sum that is nearly, or exactly, in the middle of two levels. Its last call is a tail call. */
 AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_unsure_mean2d(int32_t sum, const int8_t *first, const aidge_cortexm_mean2d *mean)
 {
     const int32_t *const numbers = mean->numbers;
@@ -171,7 +171,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_means_of_row(const int8_t *source, int
 }
 #endif
 
-/* What all windows of a layer have in common. */
+/* Fills in the fields that all windows of a layer have in common. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_mean2d_begin(aidge_cortexm_mean2d *mean, const int32_t *numbers,
                                                      const aidge_cortexm_means *layer)
 {

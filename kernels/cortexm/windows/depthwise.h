@@ -12,7 +12,7 @@ typedef struct {
     int32_t group_words, stream_words;
 } aidge_cortexm_depthwise;
 
-/* What of a band must be gathered: `count` input rows from byte `source` on, to `target`. */
+/* The part of a band that must be gathered: `count` input rows from byte `source` on, to `target`. */
 typedef struct {
     uint32_t *target;
     int32_t source, count;

@@ -4,8 +4,8 @@
 #include "kit/window2d.h"
 
 /*
- * Of a pixel the taps inside of the image: rows and columns of them, how far the next tap and the next row are in the data and in
- * the weights, in bytes, and how many groups of 4 channels there are. table: of each group 4 biases and 4 multipliers.
+ * The taps of a pixel that are inside the image: their rows and columns, the steps to the next tap and the next row in the
+ * data and in the weights, in bytes, and the number of groups of 4 channels. table: 4 biases and 4 multipliers for each group.
  */
 typedef struct {
     int32_t rows, columns, step, weights_step, row_step, weights_row_step, groups;

@@ -12,7 +12,7 @@ typedef struct {
 
 #define AIDGE_HELIUM_REPEATED 256 /* bytes in scratch */
 
-/* Where the part of the next outer index begins; -1 behind the last one. index: at first zeros. */
+/* Returns the begin of the part for the next outer index; -1 after the last one. index: at first zeros. */
 static inline int32_t aidge_helium_next_part(int32_t *index, const aidge_helium_repeats_shape *shape)
 {
     int32_t axis, place = 0;

@@ -2,7 +2,7 @@
 #include "strip.h"
 #include "kit/window2d.h"
 
-/* What all strips of a convolution have in common. */
+/* Fills in the fields that all strips of a convolution have in common. */
 AIDGE_KIT_NOINLINE void aidge_helium_strips_float32(aidge_helium_strip_float32 *strip, const float *limits, int32_t gap,
                                                     const aidge_kit_window2d *shape)
 {

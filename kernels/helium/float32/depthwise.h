@@ -3,9 +3,9 @@
 #include "kit/window2d.h"
 
 /*
- * Neighbouring pixels of a row of a float32 depthwise convolution. What the assembly knows, in this order; steps, and what of
- * the weights is left out, in bytes. Either all taps of a window are known while generating (`columns`), and the first or the
- * last columns that the pixels see may lie outside; or a run of taps is seen.
+ * Neighbouring pixels of a row of a float32 depthwise convolution; assembly reads the fields in this order. Steps, and weights
+ * that are left out, are in bytes. Either all taps of a window are known while generating (`columns`), and the first or the
+ * last columns that the pixels see may be outside; or a run of taps is seen.
  */
 typedef struct {
     const float *source;              /* the first value inside that the next block sees; it moves on */

@@ -7,7 +7,7 @@ typedef struct {
     int32_t blocks, outputs, count, output_step, value_step, block_step;
 } aidge_helium_reduction_float32;
 
-/* Where the first values of four outputs lie; of the last one instead of those that are not there. */
+/* Returns the places of the first values of four outputs; the last output replaces outputs that do not exist. */
 AIDGE_KIT_INLINE uint32x4_t aidge_helium_places_of_4(int32_t left, int32_t step)
 {
     const uint32x4_t last = vdupq_n_u32((uint32_t)left - 1u);

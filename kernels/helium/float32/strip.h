@@ -2,8 +2,8 @@
 #include "core/helium.h"
 
 /*
- * Neighbouring pixels of one row of a float32 convolution that see the same rows and taps of the window. What the
- * assembly knows, in this order. Values: input channels of a tap, taps of a row, rows; steps in bytes.
+ * Neighbouring pixels of one row of a float32 convolution that see the same rows and taps of the window; assembly reads the
+ * fields in this order. Values: input channels of a tap, taps of a row, rows; steps in bytes.
  */
 typedef struct {
     int32_t blocks;                   /* of pixels; counted down */

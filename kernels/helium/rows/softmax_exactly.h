@@ -3,9 +3,9 @@
 #include "core/mve.h"
 
 /*
- * What is known of a softmax of int8 values: the stored zero point; 2^shift / factor, and the largest relative error of a quotient
+ * The words of a softmax of int8 values: the stored zero point; 2^shift / factor, and the largest relative error of a quotient
  * in float32; the highest level and the zero point, both on top of 1.5 * 2^23, which rounds a float to the integer in its low
- * bits; then what makes quotients of whole numbers as arithmetic/softmax.py has them. Floats as their bits.
+ * bits; then the constants for quotients of whole numbers as in arithmetic/softmax.py. Floats are stored as their bits.
  */
 enum {
     AIDGE_HELIUM_SOFTMAX_ZERO,

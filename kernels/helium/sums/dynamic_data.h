@@ -2,7 +2,7 @@
 #include <math.h>
 #include "core/helium.h"
 
-/* What is known of the data at run time: their zero point with its sign changed, and their scale. */
+/* The zero point of the data with its sign changed, and their scale: both are known only at run time. */
 typedef struct {
     int32_t zero_point;
     float scale;

@@ -13,8 +13,8 @@ typedef struct {
 } aidge_helium_matrices;
 
 /*
- * What a stream of `count` columns has beside weights and biases. pattern: its head, the numbers of a pair of columns, those of a
- * pair before one that overlaps it, and those of the last pair.
+ * Writes the numbers between the weights of a stream of `count` columns. pattern: the head of the stream, the numbers of a
+ * pair of columns, the numbers of a pair before a pair that overlaps it, and the numbers of the last pair.
  */
 AIDGE_KIT_NOINLINE void aidge_helium_numbers(int8_t *stream, const int32_t *pattern, int32_t count,
                                              const aidge_helium_matrices *shape)

@@ -3,7 +3,8 @@
 #include "mean_int8.h"
 #include "pool_windows.h"
 
-/* Of each count of taps: the numbers of kit/mean.h, the count, then a line, if it gives the levels of all sums (mean_lines.py), else zeros. */
+/* The numbers for each count of taps: the numbers of kit/mean.h, the count, then a line if it gives the levels of all sums
+ * (mean_lines.py), else zeros. */
 enum {
     AIDGE_HELIUM_MEAN_COUNT = AIDGE_KIT_MEAN_NUMBERS,
     AIDGE_HELIUM_MEAN_FACTOR,

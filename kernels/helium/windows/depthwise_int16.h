@@ -3,14 +3,15 @@
 #include "core/helium.h"
 
 /*
- * Of a pixel the taps inside of the image: where the weights of the first one lie in a group, how many groups of 8 channels there
- * are, rows and columns of taps, and how far the next tap and the next row are in the data and the next row in the weights, in bytes.
+ * The taps of a pixel that are inside the image: the place of the first tap's weights in a group, the number of groups of 8
+ * channels, rows and columns of taps, the steps to the next tap and the next row in the data, and to the next row in the
+ * weights, in bytes.
  */
 typedef struct {
     int32_t weights, groups, rows, columns, step, row_step, weights_row_step;
 } aidge_helium_patch_int16;
 
-/* What the pixel at (y, x) sees; returns the place of the first value. */
+/* Fills in the taps that the pixel at (y, x) sees; returns the place of the first value. */
 AIDGE_KIT_NOINLINE int32_t aidge_helium_see_int16(aidge_helium_patch_int16 *patch, int32_t y, int32_t x, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;

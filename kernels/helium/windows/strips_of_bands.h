@@ -7,8 +7,8 @@ typedef struct {
     int32_t is_odd; /* whether strips have an odd number of rows: not each is stored twice */
 } aidge_helium_strips;
 
-/* What there is of the rows that windows see, and where it is stored; `step`: from the first row to the next one, `again`: to where
- * the first row is stored once more. */
+/* The rows inside the image that windows see, and their place; `step`: from the first row to the next one, `again`: to the
+ * second copy of the first row. */
 typedef struct {
     int32_t rows, place, step, again, top;
 } aidge_helium_seen;

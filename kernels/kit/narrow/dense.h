@@ -6,18 +6,18 @@
 /*
  * The stream of words that the dense kernels read.
  *
- * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point;
- * the three numbers of aidge_kit_load_levels.
- * Then of each group of channels that are computed at a time: what the sums of each begin with; their weights as bytes, all
- * channels of a tap next to each other; of each channel width, constant and multiplier of the requantization (forms `single` and
- * `chunked`; in form `sums` unit, fraction and a float, which scales unit * sum + fraction), and where the text says so its
- * corrections; their number is the highest byte of the width. Where the text says so, there is before each channel what all its
- * weights lack: the sums of the taps that are multiplied by it are in 6 words before the columns.
+ * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point; the
+ *   three numbers of aidge_kit_load_levels.
+ * Each group of channels that are computed together: the start of each channel's sums; the weights as bytes, all channels of a
+ *   tap next to each other; for each channel width, constant and multiplier of the requantization (forms `single` and
+ *   `chunked`), or unit, fraction and a float, which scales unit * sum + fraction (form `sums`); then its corrections, if the
+ *   text has them: the highest byte of the width is their number. If the text says so, a word before each channel holds the
+ *   offset of all its weights; the sums of the taps, which the offset multiplies, are in 6 words before the columns.
  *
  * On RISC-V the word of the bits holds 256 * level bits + 32 - bits, and in form `single` corrections are for sums that are
  * shifted up by 11 (requantize.py).
  *
- * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
+ * Columns: four words for each tap, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
 enum { AIDGE_KIT_NARROW_HEAD_WORDS = 7, AIDGE_KIT_NARROW_PIXELS = 6 };
 

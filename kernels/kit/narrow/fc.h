@@ -3,25 +3,26 @@
 #include "fine.h"
 
 /*
- * weights: for each block of taps the weights of all groups of four outputs (eight on RISC-V), then of the other outputs, each
- *   as w + 128, or as w + 8. Of a group for each pair of taps a word for each two outputs, with both taps of both; w + 8 of two
- *   such words share one, the second in the upper halves of its bytes. Of an output alone four taps in a word. Blocks are filled
- *   up with taps that see 0.
+ * weights: for each block of taps the weights of all groups of four outputs (eight on RISC-V), then of the single outputs,
+ *   each as w + 128, or as w + 8. A group has, for each pair of taps, a word for each two outputs, with both taps of both; as
+ *   w + 8 two such words share a word, the second one in the upper halves of the bytes. A single output has four taps in a
+ *   word. Taps that see 0 fill up the blocks.
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
- *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
+ *   aidge_kit_load_levels), then for each output in the order of the weights the start of its sum; width, constant and
  *   multiplier of the requantization, or unit, fraction and a float: the general one scales unit * sum + fraction.
- * order: the output that each of them is.
- * offsets: what all weights of each of them lack.
- * outliers: which of them has at which tap how much more weight. Where there are many, runs: of each of them pairs of taps since
- *   the one before and weight, and {0, 0} at the end; a weight of 0 moves on alone.
- * marks: which of them have how many of the corrections, or AIDGE_KIT_NARROW_GENERAL_KIND.
+ * order: for each output in the order of the weights its number in the layer.
+ * offsets: for each output in that order the offset of all its weights.
+ * outliers: outputs in that order, the tap, and the excess of its weight. If there are many, runs: for each output the pairs of
+ *   taps since the last outlier and the weight, and {0, 0} at the end; a weight of 0 only moves on.
+ * marks: outputs in that order and the number of their corrections, or AIDGE_KIT_NARROW_GENERAL_KIND.
  *
- * Where the sums of a piece of the outputs are in memory at a time (fc.py), outliers and marks number the outputs of each piece,
- * AIDGE_KIT_NARROW_FC_END ends the list of each, and taps are counted in bytes of the columns: a tap's first byte is the input.
+ * If the sums of only some outputs, a piece, are in memory at a time (fc.py), outliers and marks number the outputs of each
+ * piece, AIDGE_KIT_NARROW_FC_END ends the list of each piece, and taps are counted in bytes of the columns: a tap's first byte
+ * is the input.
  *
- * Columns: of each pair of taps a and b (fc.py), on RISC-V the even one and 2^24 times the odd one, filled up to whole chunks;
- * behind all a word that turns a sum of one output with
- * weights + `above` into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
+ * Columns: a word for each pair of taps a and b (fc.py), on RISC-V the even tap and 2^24 times the odd one, filled up to whole
+ * chunks; after all of them a word that turns a sum of one output with weights + `above` into the sum with the weights; then a
+ * word for each chunk that does so for two outputs, + 2^15 for both.
  */
 enum {
     AIDGE_KIT_NARROW_FC_HEAD = 7,

@@ -36,8 +36,8 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_narrow_significand(uint32_t pattern)
 }
 
 /*
- * The level of a value: the product of the significands, of 16 bits each, is at most 1,030 / 2^16 below the level itself. Where a
- * tie may be between, floats decide.
+ * The level of a value: the product of the significands, of 16 bits each, is at most 1,030 / 2^16 below the level itself.
+ * Floats decide if a tie may be between both.
  */
 AIDGE_KIT_INLINE int32_t aidge_kit_narrow_level(float value, float reciprocal)
 {

@@ -58,7 +58,7 @@ static int32_t aidge_ref_quotient_q15(int32_t value)
     return x;
 }
 
-/* Of 3 integer bits. */
+/* The logistic function of a value with 3 integer bits. */
 static int32_t aidge_ref_logistic_q15(int32_t value)
 {
     const int32_t size = value < 0 ? -value : value;

@@ -13,7 +13,7 @@ AIDGE_KIT_INLINE int32_t aidge_ref_sum_at(const int8_t *const *taps, int32_t cou
     return sum;
 }
 
-/* Where the values of a window begin. */
+/* Writes the places of the values of a window to `taps`. */
 AIDGE_KIT_NOINLINE void aidge_ref_mean_taps(const int8_t *source, const aidge_kit_values *window, const int8_t **taps)
 {
     int32_t row, column;

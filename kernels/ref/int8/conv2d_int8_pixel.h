@@ -56,7 +56,8 @@ AIDGE_KIT_NOINLINE void aidge_ref_one_pixel_int8_wide(const aidge_ref_piece_int8
     aidge_ref_piece4_int8(piece, w, sums, piece->zero_point, 1);
 }
 
-/* Where the parameters of a piece lie; the bias of a complete one holds the zero point's part, if there is such a bias. */
+/* Goes to the next piece and finds its parameters; the bias of a complete piece holds the zero point's part, if there is such a
+ * bias. */
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_next(aidge_ref_piece_int8 *piece, const int8_t *weights, const int32_t *bias,
                                                  const float *multipliers, int32_t multiplier_step, const int32_t *levels,
                                                  const aidge_kit_window2d *shape, int32_t wide, int32_t form)

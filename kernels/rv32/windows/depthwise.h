@@ -48,7 +48,8 @@ typedef struct {
     int32_t first, source, count, rows;
 } aidge_rv32_strip;
 
-/* The strip that begins at an output row. What no row of the image fills is zero points, from the first strip on. */
+/* The strip that begins at an output row. Zero points fill the rows of the plane that are outside the image, from the first
+ * strip on. */
 AIDGE_KIT_NOINLINE aidge_rv32_strip aidge_rv32_strip_at(int32_t row, int8_t *plane, const int32_t *stream,
                                                         const aidge_rv32_depthwise *shape)
 {

@@ -38,29 +38,15 @@ def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str =
     """
     name = output or next(iter(outputs))
     if name not in outputs:
-        raise AidgeError(f"the model has no output '{name}'", where="--output", tried=list(outputs), code="USAGE")
-    found = _kind(samples, outputs[name], inputs) if kind == "auto" else kind
+        raise AidgeError(f"the model has no output '{name}'", where="--labelled-output", tried=list(outputs), code="USAGE")
+    values = outputs[name]
+    found = _kind(samples, values, inputs) if kind == "auto" else kind
     if (found == "regression") != bool(samples.targets):
         wanted = "targets" if found == "regression" else "labels"
         raise AidgeError(f"for {found} the file must hold {wanted}", where="--task", code="VECTORS")
-    if samples.labels is not None and not samples.has_labels:
-        hint = f"{NO_LABEL} marks a sample without a label; --samples N takes the first N of the file"
-        raise AidgeError(f"the label of all {len(samples.labels)} samples is {NO_LABEL}", hint=hint, code="VECTORS")
-    values = outputs[name]
-    if found == "classes":
-        _require_classes(samples.labels, values.shape[1], name)
-    elif found in ("scores", "anomaly") and samples.labels is not None and samples.labels.max() > 1:
-        raise AidgeError(
-            f"labels of {found} are 0 and 1, there is {samples.labels.max()}",
-            hint="--task classes --labelled-output NAME judges a score for each class, --task decisions the number of a class",
-            code="VECTORS",
-        )
-    if found in ("scores", "decisions") and values.shape[1] != 1:
-        raise AidgeError(f"a {found[:-1]} is one value, output '{name}' has {values.shape[1]}", where="--task", code="USAGE")
-    if found == "decisions" and not _are_whole(values):
-        raise AidgeError(f"output '{name}' holds values that are no whole numbers", where="--task decisions", code="USAGE")
-    if found == "anomaly" and not _is_copy(values, inputs):
-        raise AidgeError(f"output '{name}' is not as large as the only input", where="--task anomaly", code="USAGE")
+    if samples.labels is not None:
+        _require_labels(samples.labels, found, values.shape[1], name)
+    _require_output(found, values, inputs, name)
     is_probability = 0 <= values.min() <= values.max() <= 1
     return Task(found, name, 0.5 if is_probability else 0.0)  # type: ignore[arg-type]
 
@@ -111,10 +97,31 @@ def _is_copy(values: numpy.ndarray, inputs: Vectors) -> bool:
     return len(inputs) == 1 and next(iter(inputs.values())).shape == values.shape
 
 
-def _require_classes(labels: numpy.ndarray | None, classes: int, output: str) -> None:
-    if labels is not None and labels.max() >= classes:
+def _require_labels(labels: numpy.ndarray, kind: str, elements: int, output: str) -> None:
+    """AidgeError for labels that are no answers to this task."""
+    most = labels.max()
+    if most == NO_LABEL:
+        hint = f"{NO_LABEL} marks a sample without a label; --samples N takes the first N of the file"
+        raise AidgeError(f"the label of all {len(labels)} samples is {NO_LABEL}", hint=hint, code="VECTORS")
+    if kind == "classes" and most >= elements:
         raise AidgeError(
-            f"a label is {labels.max()}, output '{output}' has {counted(classes, 'value')}",
+            f"a label is {most}, output '{output}' has {counted(elements, 'value')}",
             code="VECTORS",
-            hint="labels count from 0; --output names another output",
+            hint="labels count from 0; --labelled-output names another output",
         )
+    if kind in ("scores", "anomaly") and most > 1:
+        raise AidgeError(
+            f"labels of {kind} are 0 and 1, there is {most}",
+            hint="--task classes --labelled-output NAME judges a score for each class, --task decisions the number of a class",
+            code="VECTORS",
+        )
+
+
+def _require_output(kind: str, values: numpy.ndarray, inputs: Vectors, output: str) -> None:
+    """AidgeError for an output that cannot have this meaning."""
+    if kind in ("scores", "decisions") and values.shape[1] != 1:
+        raise AidgeError(f"a {kind[:-1]} is one value, output '{output}' has {values.shape[1]}", where="--task", code="USAGE")
+    if kind == "decisions" and not _are_whole(values):
+        raise AidgeError(f"output '{output}' holds values that are no whole numbers", where="--task decisions", code="USAGE")
+    if kind == "anomaly" and not _is_copy(values, inputs):
+        raise AidgeError(f"output '{output}' is not as large as the only input", where="--task anomaly", code="USAGE")

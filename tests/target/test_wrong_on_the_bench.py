@@ -80,8 +80,15 @@ def test_inputs_beside_an_arena_of_the_caller_are_compared_too(folder):
 @pytest.mark.parametrize("options, flags", [((), ()), (("--arena", "caller"), ("-DOWN_ARENA=0",))])
 def test_inputs_of_an_inference_in_steps_are_compared_too(folder, options, flags):
     generated = generate(folder, F4, "--max-step", "5000", *options, into=f"gen_steps{len(options)}")
-    right = assert_only_another_scale_is_named(generated, "-DIN_STEPS", *flags)
+    right, probe = assert_only_another_scale_is_named(generated, "-DIN_STEPS", *flags)
     assert "7 steps per inference" in right.stdout
+    assert "2 inferences on STM32F407 (over the probe); cycles not measured: the firmware runs other code" in probe.stdout
+
+
+def test_a_run_of_a_model_in_steps_is_one_call(folder):
+    """N_run calls N_begin, which gets the same inputs again."""
+    run = ran(link(F4, generate(folder, F4, "--max-step", "5000", into="gen_steps0"), "run"))
+    assert (run.exit_code, findings(run)) == (0, []) and "7 steps per inference" in run.stdout
 
 
 @pytest.mark.requirement("RUN05")
@@ -92,7 +99,7 @@ def test_rows_that_are_pushed_are_compared_as_whole_inputs(tmp_path):
 
 def assert_only_another_scale_is_named(generated: Path, *flags: str):
     """The right firmware has no finding; the wrong one has another scale, in the emulator and over a probe. Returns the run of
-    the right one."""
+    the right one, and the run of the wrong one over the probe."""
     right, wrong = ran(link(F4, generated, "right", *flags)), link(F4, generated, "scale", *flags, MISTAKES["scale"])
     assert (right.exit_code, findings(right)) == (0, []) and "RUN05" not in right.stdout, right
     with probed(wrong, F4.board, loaded=True) as (where, _):
@@ -100,7 +107,7 @@ def assert_only_another_scale_is_named(generated: Path, *flags: str):
     for run, calls in ((ran(wrong), WINDOWS), (probe, 2)):
         assert run.exit_code == 1 and findings(run) == ["error RUN05"], run
         assert f"of {calls} of {calls} calls: quantized with a scale of about 0.00782 and a zero point of about 0;" in run.stdout
-    return right
+    return right, probe
 
 
 @pytest.mark.requirement("RUN05")

@@ -132,6 +132,18 @@ def test_rows_in_no_memory_are_no_part_of_an_input():
     assert [(entry.status, entry.inputs) for entry in calls.found] == [(1, ())]
 
 
+def test_a_claim_of_pushed_rows_says_how_long_they_are():
+    port = {"name": "x", "type": "int8 [1, 9] NC", "scale": "no scale", "size_bytes": 9, "symbol": "", "offset_bytes": 0}
+    functions = [f"kws_{name}" for name in ("run", "begin", "push_x", "end")]
+    claim = {**CLAIM, "functions": functions, "passed": {"inputs": [{**port, "row_bytes": 3}], "outputs": [port]}}
+    passed = claim_from(claim).passed
+    assert passed is not None and passed.goes_by_rows and claim_from(claim).calls is None
+    assert (passed.first, passed.run, passed.begins, passed.pushes) == ("", *functions[:3])
+    for wrong in ([], [port], [{**port, "row_bytes": 3}] * 2, [{**port, "row_bytes": -1}]):
+        with pytest.raises(ValueError):
+            claim_from({**claim, "passed": {"inputs": wrong, "outputs": []}})
+
+
 def test_a_begin_that_only_asks_is_no_call_that_was_refused_unless_nothing_ever_begins():
     steps = ClaimedCall(inputs(1), (), run="toy_run", begins="toy_begin")
     asks, begins = ("begin", WORDS, 3), ("begin", WORDS, 0)

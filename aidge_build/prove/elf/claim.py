@@ -273,8 +273,10 @@ def _passed_by(claim: _Fields) -> ClaimedCall | None:
     pushes = next((function for function in functions if function.startswith(push)), "")
     first = "instance" if f"{name}_init" in functions else "" if word == "calls" or begins in functions else "arena"
     read = _Fields(claim.get(word))
-    sides = read.several("inputs", _passed), read.several("outputs", _passed)
-    return ClaimedCall(*sides, first, f"{name}_run", begins if begins in functions else "", pushes)
+    inputs, outputs = read.several("inputs", _passed), read.several("outputs", _passed)
+    if pushes and [bool(port.row_bytes) for port in inputs] != [True]:
+        raise ValueError("the rows of its input have no length")
+    return ClaimedCall(inputs, outputs, first, f"{name}_run", begins if begins in functions else "", pushes)
 
 
 def _passed(fields: Any) -> ClaimedArgument:

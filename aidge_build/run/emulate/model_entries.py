@@ -39,7 +39,9 @@ class Entries:
         self._machine = machine
         self._open: dict[int, Entry] = {}  # calls that have not returned, by return address
         self._watched = set[int]()
-        for name in dict.fromkeys((program.run_symbol, program.passed.begins, program.passed.pushes, program.step_symbol)):
+        begins = program.passed.begins
+        names = (program.run_symbol, begins, program.passed.pushes, program.step_symbol if begins else "")
+        for name in dict.fromkeys(names):
             symbol = program.image.symbol(name) if name else None
             if symbol:
                 entry = symbol.address & ~1

@@ -15,7 +15,7 @@ AIDGE_KIT_INLINE float aidge_kit_float_of(uint32_t pattern)
 #define AIDGE_KIT_SMALLEST_PATTERN ((uint32_t)40 << 23) /* of 2^-87: smaller floats count as 0 */
 #define AIDGE_KIT_INFINITE_PATTERN 0x7f800000u
 
-/* The pattern of the largest magnitude, at least that of infinity where a value is not finite. */
+/* The pattern of the largest magnitude; the pattern of infinity or more if a value is not finite. */
 AIDGE_KIT_INLINE uint32_t aidge_kit_largest_pattern(const float *values, int32_t count)
 {
     uint32_t largest = 0;
@@ -31,8 +31,8 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_largest_pattern(const float *values, int32_t
 }
 
 /*
- * Floats as integers below 2^bits with one exponent, that of the largest: value = integer * unit, less what is below the unit.
- * Returns the unit; NaN, and zeros, where a value is not finite. 2 <= bits <= 30.
+ * Floats as integers below 2^bits with the exponent of the largest value: value = integer * unit, less the part below the unit.
+ * Returns the unit; NaN, and zeros, if a value is not finite. 2 <= bits <= 30.
  */
 AIDGE_KIT_NOINLINE float aidge_kit_common_exponent(const float *values, int32_t *integers, int32_t count, int32_t bits)
 {

@@ -13,14 +13,14 @@
 #define AIDGE_KIT_NOINLINE static
 #endif
 
-/* A condition that seldom holds: what follows from it lies behind the loop. */
+/* A condition that seldom holds: its code is placed behind the loop. */
 #if defined(__GNUC__)
 #define AIDGE_KIT_SELDOM(condition) (__builtin_expect((condition) ? 1 : 0, 0) != 0)
 #else
 #define AIDGE_KIT_SELDOM(condition) (condition)
 #endif
 
-/* Before a loop of few turns of a constant number: at -O3 what each turn needs would lie on the stack. */
+/* Goes before a loop with a small constant number of turns: unrolled, at -O3, each turn would keep values on the stack. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define AIDGE_KIT_ROLLED _Pragma("GCC unroll 1")
 #else
@@ -28,8 +28,8 @@
 #endif
 
 /*
- * For gcc with MVE, whose vectors of what is no array would lie on the stack. In a loop: a value of which none may be computed
- * ahead; between stores: those before it are not joined with those behind it.
+ * For gcc with MVE, which would make vectors of separate values and keep them on the stack. ONE_BY_ONE, in a loop: no later
+ * value is computed ahead. STORED_FIRST, between stores: stores before it are not joined with stores after it.
  */
 #if defined(__GNUC__) && defined(__ARM_FEATURE_MVE)
 #define AIDGE_KIT_ONE_BY_ONE(value) __asm__("" : "+r"(value))

@@ -10,7 +10,7 @@
  * Roots of 1 are words: the cosine in the low half, minus the sine in the high half, in units of 2^-15.
  */
 #if defined(__GNUC__) && defined(__arm__) && defined(__thumb2__) && defined(__ARM_FEATURE_DSP)
-/* floor(value * low half / 2^16) and its like; those that add do so after rounding down. */
+/* floor(value * low half / 2^16), and the same with the high half; sums are added after rounding down. */
 AIDGE_KIT_INLINE int32_t aidge_kit_times_low(int32_t value, uint32_t root)
 {
     int32_t product;
@@ -62,8 +62,8 @@ AIDGE_KIT_INLINE int32_t aidge_kit_add_times_low(int32_t sum, int32_t value, uin
     const int32_t i = aidge_kit_add_times_low(aidge_kit_times_high((point)[0], root), (point)[1], root)
 
 /*
- * Pairs of neighbouring samples, windowed, as points in the order of reversed digits; zeros behind the frame. The window
- * has units of 2^-15, of which `lost` bits go.
+ * Pairs of neighbouring samples, windowed, as points in the order of reversed digits; zeros after the frame. The window has
+ * units of 2^-15, and a product loses its `lost` lowest bits.
  */
 AIDGE_KIT_NOINLINE void aidge_kit_log_mel_load(const int16_t *frame, const int16_t *window, int32_t *z, const uint16_t *order,
                                                int32_t taps, int32_t points, int32_t lost)

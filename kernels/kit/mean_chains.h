@@ -5,8 +5,8 @@
 
 /*
  * Means of int8 values, taken in part by part in the order in which float32 adds them up: `count` chains, pixel i in chain
- * i % count, which are then added one after another; or with `in_lanes` 4 chains, (0 + 2) + (1 + 3), and those left over.
- * The scratch keeps int32 [count][channels].
+ * i % count; then the chains are added one after another, or with `in_lanes` the 4 chains as (0 + 2) + (1 + 3), and then the
+ * values left over. The scratch holds int32 [count][channels].
  */
 typedef struct {
     aidge_kit_part part;

@@ -8,7 +8,7 @@ AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_two_lanes(const int8_t *first, int32_t 
     return aidge_kit_add(lane, aidge_kit_add_values(0, first + 2 * step, 4 * step, quarter, numbers));
 }
 
-/* The level of values column_step apart, every fourth added up by itself, (0 + 2) + (1 + 3), then those left over. */
+/* The level of values column_step apart: every fourth added up by itself, (0 + 2) + (1 + 3), then the values left over. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_mean_lanes(const int8_t *first, const aidge_kit_values *values, int32_t count,
                                    const int32_t *numbers)
 {

@@ -7,7 +7,7 @@
 #define AIDGE_KIT_NEAR_START ((int64_t)0x80400000u)
 #define AIDGE_KIT_NEAR_BAND 0x800000u
 
-/* As aidge_kit_scale, beside the middle of two levels; there it must be asked. */
+/* The same as aidge_kit_scale, for sums near the middle of two levels, which a long product does not decide. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_scale_exactly(int32_t sum, float multiplier)
 {
     return aidge_kit_scale(sum, multiplier);
@@ -24,7 +24,7 @@ AIDGE_KIT_INLINE int32_t aidge_kit_scale_near(int32_t sum, int32_t factor, float
                                                    : (int32_t)aidge_kit_shift_right_s64(product, 32);
 }
 
-/* The same by a multiplier whose sign, if it is set, says that the generator has not proved the factor. */
+/* The same by a multiplier; a set sign says that the generator has not proved the factor. */
 AIDGE_KIT_INLINE int32_t aidge_kit_scale_marked(int32_t sum, float multiplier)
 {
     uint32_t bits;

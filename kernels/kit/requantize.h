@@ -41,7 +41,7 @@ AIDGE_KIT_INLINE int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
     const volatile float product = (float)accumulator * multiplier; /* rounded here, and not fused with what follows */
     const float scaled = product;
     if ((scaled > -4194304.0f) && (scaled < 4194304.0f)) {
-        const volatile float shifted = scaled + 12582912.0f; /* 3 * 2^22: its last bit stands for 1, half to even */
+        const volatile float shifted = scaled + 12582912.0f; /* 3 * 2^22: its last bit is worth 1, half to even */
         const float kept = shifted;
         int32_t bits;
         (void)memcpy(&bits, &kept, sizeof bits);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "inline.h"
 
-/* How many of `rows` are seen from a position, an integer of 4 or 8 bytes: those up to it, or all if it is none of them. */
+/* How many of `rows` a position sees, an integer of 4 or 8 bytes: the rows up to it, or all if it is the number of no row. */
 AIDGE_KIT_INLINE int32_t aidge_kit_seen(const void *position, int32_t bytes, int32_t rows)
 {
     int64_t place;

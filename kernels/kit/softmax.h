@@ -35,7 +35,7 @@ AIDGE_KIT_NOINLINE aidge_kit_row_quotient aidge_kit_row_quotient_of(uint64_t div
     return by;
 }
 
-/* Beside the middle between two levels. */
+/* The level of a quotient near the middle between two levels. */
 AIDGE_KIT_NOINLINE uint32_t aidge_kit_row_exactly(uint32_t exponential, const aidge_kit_row_quotient *by)
 {
     const aidge_kit_divisor exact = aidge_kit_divisor_of(by->divisor);

@@ -17,7 +17,7 @@
 #define AIDGE_KIT_NO_DIVISION 0
 #endif
 
-/* dividend / divisor, divisor > 0; the fewer bits the quotient has, the quicker. */
+/* dividend / divisor, divisor > 0; faster for quotients of few bits. */
 #if AIDGE_KIT_NO_DIVISION
 static uint32_t aidge_kit_divide_u32(uint32_t dividend, uint32_t divisor)
 {

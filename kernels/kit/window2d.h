@@ -16,13 +16,13 @@ typedef struct {
     int32_t groups;
 } aidge_kit_window2d;
 
-/* The first tap that lies inside the image, when tap 0 lies at position start (maybe negative). */
+/* The first tap inside the image, if tap 0 is at position start (maybe negative). */
 static inline int32_t aidge_kit_first_tap(int32_t start, int32_t dilation)
 {
     return start >= 0 ? 0 : dilation == 1 ? -start : aidge_kit_divide(-start + dilation - 1, dilation);
 }
 
-/* One past the last of `taps` taps that lies inside an image of this size; it may lie below the first. */
+/* One past the last of `taps` taps inside an image of this size; it may be below the first tap. */
 static inline int32_t aidge_kit_end_tap(int32_t start, int32_t dilation, int32_t size, int32_t taps)
 {
     int32_t room = size - start;
@@ -31,8 +31,8 @@ static inline int32_t aidge_kit_end_tap(int32_t start, int32_t dilation, int32_t
 }
 
 /*
- * How many taps of the window at (top, left) a mean counts: those inside the image, or if counted_height is not 0, those above
- * and left of (counted_height, counted_width).
+ * How many taps of the window at (top, left) a mean counts: the taps inside the image, or if counted_height is not 0, the taps
+ * above and left of (counted_height, counted_width).
  */
 static inline int32_t aidge_kit_count_of_taps(int32_t inside, int32_t top, int32_t left, int32_t counted_height,
                                               int32_t counted_width, const aidge_kit_window2d *shape)
@@ -41,7 +41,8 @@ static inline int32_t aidge_kit_count_of_taps(int32_t inside, int32_t top, int32
                                           * aidge_kit_end_tap(left, shape->dilation_width, counted_width, shape->kernel_width);
 }
 
-/* How many pixels from this column on see as much as its own, whose window begins at `left`; 1 if that one sees pads. */
+/* How many pixels from `column` on see as many taps as the pixel of `column`, with a window that begins at `left`; 1 if it
+ * sees pads. */
 static inline int32_t aidge_kit_alike(int32_t column, int32_t left, const aidge_kit_window2d *shape)
 {
     const int32_t room = shape->in_width - (shape->kernel_width - 1) * shape->dilation_width - 1 - left;

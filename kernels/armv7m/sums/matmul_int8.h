@@ -3,16 +3,17 @@
 #include "kit/batches.h"
 
 /*
- * Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. `band` columns, a
- * multiple of 8, stand in the scratch at a time, as the weights and numbers of rows.h; `first_taps` and `entry` as in its block.
+ * Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. The scratch holds
+ * `band` columns at a time, a multiple of 8, as weights and numbers of rows.h; `first_taps` and `entry` are the fields of its
+ * block.
  */
 typedef struct {
     int32_t dims[4], first_steps[4], second_steps[4];
     int32_t rows, inner, columns, band, first_taps, entry;
 } aidge_armv7m_product;
 
-/* The head of the scratch. A row takes `rows.offset`, (128 + second zero point) * its sum, from the sums of even columns of
- * a group, and `odd`, the zero point * its sum, from those of odd ones. Assembly reads it. */
+/* The head of the scratch, which assembly reads. A row subtracts `rows.offset`, (128 + second zero point) * its sum, from the
+ * sums of even columns of a group, and `odd`, the zero point * its sum, from the sums of odd columns. */
 typedef struct {
     aidge_armv7m_row_block rows;
     int32_t odd;
@@ -90,8 +91,8 @@ AIDGE_KIT_NOINLINE void aidge_armv7m_product_numbers(int32_t *numbers, const int
     }
 }
 
-/* `groups` groups of 8 columns, the last one of which ends at column `count`. Their numbers stand behind the block, and behind those
- * the weights, which are returned. */
+/* Writes `groups` groups of 8 columns; the last group ends at column `count`. The numbers follow the block, and the weights
+ * follow the numbers. Returns the weights. */
 AIDGE_KIT_NOINLINE const int32_t *aidge_armv7m_product_columns(const int8_t *second, aidge_armv7m_product_block *block,
                                                                const int32_t *pattern, const aidge_armv7m_product *shape,
                                                                int32_t groups, int32_t count)

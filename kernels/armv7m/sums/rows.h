@@ -12,8 +12,8 @@
  */
 enum { AIDGE_ARMV7M_GROUP = 8, AIDGE_ARMV7M_GROUP_WORDS = 25 };
 
-/* The head of the scratch. Assembly reads it in this order: taps of the first turn and where it enters the steps,
- * 128 * sum of the row, the limits; sums of a group whose outputs the caller computes. */
+/* The head of the scratch. Assembly reads it in this order: taps of the first turn and the place where it enters the steps,
+ * 128 * sum of the row, the limits. `sums` are sums of a group that the caller turns into outputs. */
 typedef struct {
     int32_t first_taps, entry, offset;
     aidge_armv7m_limits limits;

@@ -4,8 +4,8 @@
 #include "kit/window2d.h"
 
 /*
- * Depthwise convolution in place, channel after channel: the values that rows of outputs see stand in a plane of words of two
- * outputs, first + second * 2^23; the second lies `down` rows and `right` columns from the first.
+ * Depthwise convolution in place, channel after channel: a plane holds the values that rows of outputs see, in words of two
+ * outputs, first + second * 2^23; the second output is `down` rows and `right` columns from the first one.
  */
 typedef struct {
     int32_t rows, band;          /* rows of pairs, and as many of them as the plane serves at once */
@@ -25,8 +25,9 @@ typedef struct {
     aidge_armv7m_limits limits;
 } aidge_armv7m_deep;
 
-/* How rows of the plane are filled: bytes of the input from column to column, from the first to the second value, from a row to
- * the next one; the plane's, too; words of each kind, those of both by pairs. Assembly reads it in this order. */
+/* The way to fill rows of the plane: bytes of the input from column to column, from the first to the second value, from a row
+ * to the next one; bytes of the plane from a row to the next one; words of each kind, the words with both values in pairs.
+ * Assembly reads the fields in this order. */
 typedef struct {
     int32_t step, apart, pads, skip;
     int32_t plane_skip, seconds, firsts, odd, entry, turns;
@@ -109,8 +110,8 @@ static inline void aidge_armv7m_clear_plane(uint32_t *plane, int32_t pads, const
     }
 }
 
-/* Words of a row of the plane, those that some value of the image stands in, where no row or one row of the image is seen: then
- * the values of a pair lie one above the other. `row` is that of the first values. */
+/* Words of a row of the plane in which at least one value is inside the image, if no row or one row of the image is seen: the
+ * two values of a word are then in one column. `row` is the row of the first values. */
 AIDGE_KIT_NOINLINE void aidge_armv7m_edge_row(uint32_t *words, const int8_t *image, int32_t row, int32_t pads,
                                               const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
 {

@@ -33,7 +33,7 @@ AIDGE_CORTEXM_INLINE float *aidge_cortexm_zeros_float32(aidge_cortexm_table_floa
     return (float *)(void *)(table->runs + shape->kernel_height * shape->kernel_width);
 }
 
-/* The table at the beginning of the scratch; zeros for taps outside of the image and the column lie behind it. */
+/* The table at the beginning of the scratch; zeros for taps outside of the image, and the column, follow it. */
 static aidge_cortexm_table_float32 *aidge_cortexm_table_of_float32(void *scratch, const aidge_kit_window2d *shape)
 {
     aidge_cortexm_table_float32 *const table = (aidge_cortexm_table_float32 *)scratch;
@@ -47,7 +47,7 @@ static aidge_cortexm_table_float32 *aidge_cortexm_table_of_float32(void *scratch
     return table;
 }
 
-/* The runs of 4 neighbouring pixels whose windows lie inside the image; `corner`: the first value of the first. */
+/* The runs of 4 neighbouring pixels with windows inside the image; `corner`: the first value of the first window. */
 static int32_t aidge_cortexm_inner_runs_float32(aidge_cortexm_table_float32 *table, const float *corner,
                                                 const aidge_kit_window2d *shape)
 {
@@ -85,8 +85,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_step_float32(aidge_cortexm_walk_float32 
     }
 }
 
-/* The same for any 4 pixels: a tap outside of the image reads zeros, and the last of the pixels that are left stands in for those
- * behind it. */
+/* The same for any 4 pixels: a tap outside of the image reads zeros, and the last pixel replaces pixels that do not exist. */
 static int32_t aidge_cortexm_any_runs_float32(aidge_cortexm_walk_float32 *walk, aidge_cortexm_table_float32 *table,
                                               const float *input, int32_t pixels, const aidge_kit_window2d *shape)
 {

@@ -2,12 +2,13 @@
 #include "dynamic_bytes.h"
 
 /*
- * Layers of dynamic quantization: bytes less a zero point of run time, as int16 in the columns of two pixels; sums scaled to float.
- * `signs` has the highest bit of each byte where data are int8: without their signs, and 128 more, they are uint8.
+ * Layers of dynamic quantization: bytes less a zero point of run time, as int16 in the columns of two pixels; sums scaled to
+ * float. `signs` has the highest bit of each byte if data are int8: without their signs, and 128 more, they are uint8.
  *
- * The stream holds for each group of 4 output channels the weights as in dense.h: for each pair of taps, in the order of a run, 2 words (packed) or 4.
- * The table holds for each group 4 factors (packed: of odd channels divided by 256) and 4 biases; the factors in `numbers`, in the same order, are still to be multiplied by
- * the scale of the data. A last group overlaps the one before where channels are no multiple of 4; fewer than 4 have others of zeros beside them.
+ * The stream holds for each group of 4 output channels the weights as in dense.h: for each pair of taps, in the order of a
+ * run, 2 words (packed) or 4. The table holds for each group 4 factors (packed: of odd channels divided by 256) and 4 biases;
+ * the factors in `numbers`, in the same order, are still to be multiplied by the scale of the data. If channels are no
+ * multiple of 4, the last group overlaps the group before; if there are fewer than 4, channels of zeros fill the group.
  */
 typedef struct {
     int32_t groups, group_words, channels, pairs;
@@ -27,7 +28,7 @@ typedef struct {
     int32_t y, x;
 } aidge_cortexm_dynamic_place;
 
-/* The pixel behind it, in the next image if need be; pixels of the input are `step` bytes apart. */
+/* Goes to the next pixel, in the next image if need be; pixels of the input are `step` bytes apart. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_next(aidge_cortexm_dynamic_place *place, int32_t step,
                                                      const aidge_kit_window2d *shape)
 {
@@ -67,7 +68,8 @@ AIDGE_CORTEXM_INLINE uint32_t *aidge_cortexm_dynamic_run(uint32_t *column, const
     return column;
 }
 
-/* The taps of a window at `top` and `left`, side by side; those beside the image are `fill`. Pixels of it are `step` bytes apart. */
+/* Copies the taps of a window at `top` and `left`; taps outside of the image are `fill`. Pixels of the image are `step` bytes
+ * apart. */
 AIDGE_CORTEXM_NOINLINE const uint8_t *aidge_cortexm_dynamic_copy(uint8_t *copy, const uint8_t *image, int32_t top, int32_t left,
                                                                  int32_t step, uint8_t fill, const aidge_kit_window2d *shape)
 {

@@ -3,8 +3,8 @@
 #include "kit/window2d.h"
 #include "core/lanes.h"
 
-/* A layer: its windows, the order of a sum as in mean_in_order.h, how many counts of taps there are, and the place above and left
- * of which taps outside the image count, if its height is not 0; which windows lie inside the image. */
+/* A layer: its windows, the order of a sum as in mean_in_order.h, the number of counts of taps; if `counted_height` is not 0,
+ * taps outside the image count above and left of (counted_height, counted_width); the windows inside the image. */
 typedef struct {
     aidge_kit_window2d shape;
     int32_t order, kinds, counted_height, counted_width;
@@ -123,7 +123,7 @@ AIDGE_CORTEXM_APART const int8_t *aidge_cortexm_window_at(aidge_cortexm_mean2d *
     return first;
 }
 
-/* The means of all channels of a window, of which there are 1 to 3. */
+/* The means of all channels of a window with 1 to 3 channels. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_means_of_window(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean,
                                                               int32_t channels)
 {
@@ -159,7 +159,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_means_of_window(const int8_t *source, in
 }
 
 #if !AIDGE_CORTEXM_FPU
-/* Those of a row of windows inside the image, `step` bytes apart: the C version of the functions of this name. */
+/* The means of a row of windows inside the image, `step` bytes apart: the C version of the functions of this name. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_means_of_row(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels,
                                                 int32_t step, int32_t channels)
 {

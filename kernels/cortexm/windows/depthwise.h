@@ -35,8 +35,8 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_keep_rows(const aidge_cortexm_depthwis
     }
 }
 
-/* Prepare the buffer for output rows y..y + lines - 1, of which rows of the band before are there already: rows outside the image
- * are filled. Not inlined: at -O3 it has much on the stack, while the assembly saves all registers there. */
+/* Prepares the buffer for output rows y..y + lines - 1 and fills rows outside the image; the rows of the band before are there
+ * already. Not inlined: at -O3 it has much on the stack, while the assembly saves all registers there. */
 AIDGE_CORTEXM_NOINLINE aidge_cortexm_band aidge_cortexm_band_of(const aidge_cortexm_depthwise *shape, uint32_t *words,
                                                                 uint32_t fill, int32_t y, int32_t lines)
 {

@@ -10,8 +10,8 @@ typedef struct {
 } aidge_helium_recurrent_units;
 
 /*
- * Floats as integers of 22 bits with one exponent, which is returned as their unit, in three signed digits of 8 bits, lowest
- * first; those of 16 values lie together.
+ * Floats as integers of 22 bits with one exponent, in three signed digits of 8 bits, lowest first; the same digits of 16
+ * values are neighbours. Returns the unit of the integers.
  */
 AIDGE_KIT_NOINLINE float aidge_helium_recurrent_digits(int8_t *digits, const float *values, int32_t *integers, int32_t count)
 {

@@ -22,7 +22,7 @@ enum {
 #define AIDGE_HELIUM_SOFTMAX_DECIDED_BITS 0x3EFFFEB0u /* of that float */
 #define AIDGE_HELIUM_SOFTMAX_LAST 255 /* where the exponential of a row's largest value stands */
 
-/* The levels of rows in whole numbers, one by one; between two elements of a row lies `step`, of two rows `next`. */
+/* The levels of rows in whole numbers, one by one; elements of a row are `step` apart, rows are `next` apart. */
 AIDGE_KIT_NOINLINE void aidge_helium_softmax_exactly(const int8_t *input, int8_t *output, const uint32_t *exponentials,
                                                      const int32_t *numbers, int32_t rows, int32_t step, int32_t next)
 {

@@ -12,7 +12,7 @@ AIDGE_KIT_INLINE void aidge_helium_copy_bytes(uint8_t *to, const uint8_t *from, 
     aidge_helium_copy((int8_t *)to, (const int8_t *)from, bytes);
 }
 
-/* The same element of four bytes, at addresses that are multiples of four, or of two at those of two. */
+/* The same element of four bytes, at addresses that are multiples of four; of two bytes, at multiples of two. */
 static inline void aidge_helium_fill_words(uint8_t *to, const uint8_t *value, int32_t count)
 {
     uint32_t word;

@@ -9,7 +9,7 @@ static inline int32_t aidge_helium_int8(int32_t level)
     return result;
 }
 
-/* Rounded levels; those that the sums do not decide become 0 in `decided`. */
+/* Rounded levels; a level that its sum does not decide becomes 0 in `decided`. */
 static inline int32x4_t aidge_helium_levels_of_4(int32x4_t sums, const int32_t *numbers, uint32_t *decided)
 {
     const uint32_t first = (uint32_t)numbers[1];
@@ -19,8 +19,8 @@ static inline int32x4_t aidge_helium_levels_of_4(int32x4_t sums, const int32_t *
 }
 
 /*
- * Means of sums minus zero points, channels 0, 2, 4, 6 and 1, 3, 5, 7, as levels with the zero point; channel i of those that the
- * sums do not decide becomes bit 2 * i of `undecided`.
+ * Means of sums minus zero points, channels 0, 2, 4, 6 and 1, 3, 5, 7, as levels with the zero point; a channel i that its sum
+ * does not decide becomes bit 2 * i of `undecided`.
  */
 static inline int16x8_t aidge_helium_levels_of_8(int32x4_t even, int32x4_t odd, const int32_t *numbers, uint32_t *undecided)
 {

@@ -3,8 +3,9 @@
 #include "kit/mean.h"
 #include "core/mve.h"
 
-/* A layer: its windows; the order of a sum as in kit/mean_in_order.h, or -1 to divide as the contract `double` does; how many
- * counts of taps there are, and the place above and left of which taps outside the image count, if its height is not 0. */
+/* A layer: its windows; the order of a sum as in kit/mean_in_order.h, or -1 to divide as the contract `double` does; the
+ * number of counts of taps; if `counted_height` is not 0, taps outside the image count above and left of (counted_height,
+ * counted_width). */
 typedef struct {
     aidge_kit_window2d shape;
     int32_t kinds, order, counted_height, counted_width;

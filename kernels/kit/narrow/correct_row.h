@@ -4,7 +4,8 @@
 
 enum { AIDGE_KIT_NARROW_DEPTHWISE_HEAD = 7 };
 
-/* A row of outputs from its sums: those of `kind` corrections are there but for these, others by the general requantization. */
+/* Completes a row of outputs from its sums: outputs with `kind` corrections only lack these, other outputs need the general
+ * requantization. */
 AIDGE_KIT_NOINLINE void aidge_kit_narrow_correct_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
                                                     const int32_t *stream, int32_t kind, const int32_t *corrections,
                                                     int32_t columns, int32_t column_step)

@@ -21,8 +21,9 @@
  */
 enum { AIDGE_KIT_NARROW_HEAD_WORDS = 7, AIDGE_KIT_NARROW_PIXELS = 6 };
 
-/* A layer's own numbers: bytes of a chunk of the column and of the whole, bytes of a run of taps, runs in a row of the window;
- * whether any tap lies outside of the image; where the last windows begin that end inside. The assembly reads the first three. */
+/* The numbers of a layer: bytes of a chunk of the column and of the whole, bytes of a run of taps, runs in a row of the
+ * window; whether any tap is outside of the image; the begin of the last windows that end inside. Assembly reads the first
+ * three fields. */
 typedef struct {
     int32_t channels, chunk_bytes, column_bytes, run, runs, has_pads, last_top, last_left;
 } aidge_kit_narrow_dense;
@@ -137,7 +138,8 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_store(const int32_t *sums, const int32_
     }
 }
 
-/* A run of taps that begins in row y and column `left` of the image: where it lies, or a copy in `edge` where it has pads. */
+/* Returns the run of taps that begins in row y and column `left` of the image: in the image, or a copy in `edge` if it has
+ * pads. */
 AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_run(const aidge_kit_narrow_window *window, int32_t y, int32_t left,
                                                       int8_t *edge)
 {
@@ -196,8 +198,8 @@ AIDGE_KIT_INLINE void aidge_kit_narrow_pack_runs(const aidge_kit_narrow_window *
     }
 }
 
-/* The columns of the next three pixels, `first` and two more, and where their outputs go. Returns 0, and does nothing, where
- * a window lies across an edge. */
+/* Gathers the columns of the next three pixels, `first` and two more, and the places of their outputs. Does nothing and
+ * returns 0 if a window crosses an edge. */
 #if !defined(__riscv)
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_window *window, int32_t first)
 {
@@ -246,8 +248,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_pack_neighbours(const aidge_kit_narr
     return 1;
 }
 
-/* The same on a core where that is cheaper, of three neighbours in a row with more pixels behind them; for others it does
- * nothing, too. */
+/* The same on a core where that is cheaper, for three neighbours in a row that is longer; does nothing for others, too. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_gather_inside(aidge_kit_narrow_window *window, int32_t first)
 {
     const aidge_kit_window2d *const shape = window->shape;

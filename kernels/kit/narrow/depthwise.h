@@ -2,16 +2,17 @@
 #include "correct_row.h"
 
 /*
- * Depthwise convolution, a channel at a time. The three parts of a row, whose first outputs are columns 0, second and last, are
- * one row of word pairs in a plane: X = a + 2^21 b, Y = c + 2^11 b. Parts may overlap: outputs are then written twice, alike.
+ * Depthwise convolution, a channel at a time. A row has three parts, which begin at output columns 0, `second` and `last`;
+ * together they are one row of word pairs in a plane: X = a + 2^21 b, Y = c + 2^11 b. Parts may overlap: outputs are then
+ * written twice, alike.
  *
  * The stream of words: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero
- * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
- * multiplier of the requantization, or for the general one unit, bias in fractions of it and a float; its weights, 4 in a word,
- * and the last of 4 n + 1 weights the highest byte of the width; or two in a word, where the text says so.
- * kinds: how many of the corrections a channel has, or AIDGE_KIT_NARROW_GENERAL_KIND.
+ * point; the three numbers of aidge_kit_load_levels. Then for each channel: the start of its sums; width, constant and
+ * multiplier of the requantization, or unit, bias in fractions of the unit and a float for the general one; its weights, 4 in
+ * a word, and the last of 4 n + 1 weights is the highest byte of the width; or two weights in a word, if the text says so.
+ * kinds: for each channel the number of its corrections, or AIDGE_KIT_NARROW_GENERAL_KIND.
  *
- * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
+ * Rows and columns mean the plane's; if that is cheaper, they are the columns and rows of the image.
  */
 /* Steps in bytes, in the order in which the assembly reads them. */
 typedef struct {

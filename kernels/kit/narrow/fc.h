@@ -34,8 +34,8 @@ enum {
 
 #define AIDGE_KIT_NARROW_FC_HALVES 0x80008000u
 
-/* A layer's own numbers: taps of a block but for the last one, and of all; words in front of the sums, taps of the shortest
- * chunks; groups of outputs with chunks of so many pairs of taps; outputs whose sums are in memory at a time. */
+/* The numbers of a layer: taps of each block but the last one, and of all; words before the sums, taps of the shortest chunks;
+ * groups of outputs with chunks of 2, 4, 8 or 16 pairs of taps; single outputs; outputs with sums in memory at a time. */
 typedef struct {
     int32_t rows, features, outputs, block_taps, taps, column_words, chunk;
     int32_t groups_2, groups_4, groups_8, groups_16, singles, piece;
@@ -117,8 +117,8 @@ AIDGE_KIT_NOINLINE void aidge_kit_narrow_fc_join(aidge_kit_narrow_fc_block *bloc
     }
 }
 
-/* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. The assembly for RISC-V
- * begins its sums itself. */
+/* Makes room for the sums of the next outputs, at most `left`. Returns how many they are. The assembly for RISC-V begins its
+ * sums itself. */
 AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_fc_begin(aidge_kit_narrow_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
 {
     const int32_t count = left < piece ? left : piece;
@@ -130,7 +130,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_narrow_fc_begin(aidge_kit_narrow_fc_block *
     return count;
 }
 
-/* To each sum what its weights lack, times the sum of the block's inputs. Returns what is behind the offsets. */
+/* Adds to each sum the offset of its weights times the sum of the block's inputs. Returns the end of the offsets. */
 AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_fc_add_offsets(const aidge_kit_narrow_fc_block *block, int32_t *sums,
                                                                  const int8_t *offsets, int32_t outputs)
 {
@@ -141,7 +141,7 @@ AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_fc_add_offsets(const aidge_kit
     return offsets;
 }
 
-/* Weights that are not with the others. Return what is behind them. */
+/* Adds the weights that are stored apart from the others. Returns their end. */
 AIDGE_KIT_NOINLINE const int16_t *aidge_kit_narrow_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers)
 {
     for (; outliers[0] != AIDGE_KIT_NARROW_FC_END; outliers += AIDGE_KIT_NARROW_FC_OUTLIER) {
@@ -169,8 +169,8 @@ AIDGE_KIT_NOINLINE const int8_t *aidge_kit_narrow_fc_add_runs(const int8_t *inpu
     return runs;
 }
 
-/* Outputs that `aidge_kit_narrow_fc_store` has not got right: with corrections, on which it moves on, and by the general
- * requantization. Returns what is behind the marks. */
+/* Corrects outputs that `aidge_kit_narrow_fc_store` leaves inexact: by corrections, and moves `corrections` on, or by the
+ * general requantization. Returns the end of the marks. */
 AIDGE_KIT_NOINLINE const uint16_t *aidge_kit_narrow_fc_correct(const int32_t *sums, const aidge_kit_narrow_fc_outputs *target,
                                                               const uint16_t *marks, const int32_t **corrections)
 {

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Four words of bytes whose highest bits change. `AT` says that an address suits words, where that is not so of each. */
+/* An address for words of four bytes with highest bits that change; not every address suits words without unaligned access. */
 #if defined(__ARM_FEATURE_UNALIGNED)
 #define AIDGE_REF_FLIP_AT(address) (address)
 #elif defined(__GNUC__)

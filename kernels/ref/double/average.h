@@ -12,9 +12,9 @@ static int32_t aidge_ref_mean_of_double(int32_t sum, int32_t count, int32_t up)
 }
 
 /*
- * The mean of each window, int8 or int16 (`wide`), channels last: the sum of what lies inside the image by its number; or the
- * largest of these. levels: {lowest, highest of the output, which has the scale of the input, what of it: 0 the mean, halves
- * away from zero; 1 the mean, halves upwards; 2 the largest}.
+ * The mean of each window, int8 or int16 (`wide`), channels last: the sum of the values inside the image by their number; or
+ * the largest of these values. levels: {lowest, highest of the output, which has the scale of the input, the result: 0 the
+ * mean, halves away from zero; 1 the mean, halves upwards; 2 the largest}.
  */
 static void aidge_ref_average_double(const void *input, void *output, const int32_t *levels, int32_t wide,
                                      const aidge_kit_window2d *shape)

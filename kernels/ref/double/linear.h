@@ -3,7 +3,7 @@
 #include "kit/fixed.h"
 #include "shared/linear_shape.h"
 
-/* The first tap of an axis inside the image, where tap 0 lies at `start`, and the number of those that lie inside. */
+/* The first tap of an axis inside the image, if tap 0 is at `start`, and the number of taps inside. */
 typedef struct {
     int32_t at, first, count;
 } aidge_ref_taps_double;

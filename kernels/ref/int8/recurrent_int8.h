@@ -6,7 +6,8 @@
 
 #define AIDGE_REF_RECURRENT_BITS 23
 
-/* In scratch before x: the units of the integers that stand for the data and for the state. Behind x: those of the state. */
+/* The scratch begins with the units of the integers that the data and the state become, before x; the integers of the state
+ * follow x. */
 #define AIDGE_REF_RECURRENT_DATA_UNIT 0
 #define AIDGE_REF_RECURRENT_STATE_UNIT 1
 

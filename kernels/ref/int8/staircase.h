@@ -6,9 +6,9 @@
 /*
  * Functions from float32 to int8 without float arithmetic.
  *
- * keys: rising patterns of floats as integers with a sign, those of negative ones with the bits below the sign inverted; one
- *   that no number reaches behind them. levels: one more than keys.
- * cells: {shift, lowest cell}; firsts: of each cell how many keys its lowest number has reached (arithmetic/staircase.py).
+ * keys: rising patterns of floats as integers with a sign, patterns of negative floats with the bits below the sign inverted;
+ *   the last key is one that no number reaches. levels: one more than keys.
+ * cells: {shift, lowest cell}; firsts: for each cell how many keys its lowest number has reached (arithmetic/staircase.py).
  */
 AIDGE_KIT_INLINE int32_t aidge_ref_pattern(float number)
 {

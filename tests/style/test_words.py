@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from tests.style.prose import PLACES, PRONOUNS, count, inverted, private, sentences
-from tests.style.texts import ROOT, comments_in, texts
+from tests.style.texts import ROOT, comments_in, comments_of_kernels, texts
 
 MOST = 3  # of each text: a few read well ("layers whose rows are a multiple of 4")
 IN_LONG = 500  # in a long text one in so many sentences
@@ -32,6 +32,12 @@ def test_the_text_repeats_its_nouns_and_says_is(name):
     assert count(PRONOUNS, text) <= most and count(PLACES, text) <= most, [
         one for one in sentences(text) if count(PRONOUNS, one) or count(PLACES, one)
     ]
+
+
+def test_sentences_in_comments_of_kernels_begin_with_who_acts():
+    comments = comments_of_kernels()
+    assert {"kernels/kit/mean.h", "kernels/ref/int8/conv2d_int8.py"} <= set(comments)
+    assert {path: found for path, text in comments.items() if (found := inverted(text))} == {}
 
 
 def test_every_page_and_each_kind_of_text_is_read():

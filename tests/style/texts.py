@@ -106,6 +106,17 @@ def _comments_of(room: Path) -> str:
     return "\n\n".join(text for path in sorted(room.rglob("*.py")) for text in comments_in(path.read_text(encoding="utf-8")))
 
 
+def comments_of_kernels() -> dict[str, str]:
+    """Returns the docstrings and comments of each Python file and header of the libraries, by its path."""
+    found = {}
+    for path in sorted((ROOT / "kernels").rglob("*.*")):
+        if path.suffix in (".py", ".h"):
+            text = path.read_text(encoding="utf-8")
+            comments = comments_in(text) if path.suffix == ".py" else _C_COMMENT.findall(text.replace("\n *", "\n"))
+            found[path.relative_to(ROOT).as_posix()] = "\n\n".join(comments)
+    return found
+
+
 def _text_of(node: ast.expr) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(str(part.value) if isinstance(part, ast.Constant) else "CODE" for part in node.values)

@@ -58,7 +58,7 @@ def _images_and_pixels(view: NodeView) -> tuple[int, int]:
 
 
 def _patched_rows(fields: Mapping[str, int]) -> int:
-    """Of the windows of all outputs of an image, the rows that do not lie in it as a whole."""
+    """The rows of all windows of an image that are partly outside of it, and are copied."""
     rows, columns = (_places(fields, axis) for axis in ("height", "width"))
     inside_rows = int((rows >= 0).sum() - (rows >= fields["in_height"]).sum())
     is_inside = ((columns >= 0) & (columns < fields["in_width"])).all(axis=1) & (fields["dilation_width"] == 1)
@@ -66,7 +66,7 @@ def _patched_rows(fields: Mapping[str, int]) -> int:
 
 
 def _places(fields: Mapping[str, int], axis: str) -> numpy.ndarray:
-    """Where in the input the taps of each output are [outputs, taps] along an axis."""
+    """The places in the input of the taps of each output, [outputs, taps], along an axis."""
     outputs, taps = numpy.arange(fields[f"out_{axis}"]), numpy.arange(fields[f"kernel_{axis}"])
     first = outputs * fields[f"stride_{axis}"] - fields["pad_top" if axis == "height" else "pad_left"]
     return first[:, None] + taps * fields[f"dilation_{axis}"]

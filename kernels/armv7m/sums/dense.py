@@ -47,7 +47,7 @@ class Shape:
 
     @property
     def step_bytes(self) -> int:
-        """Of the column."""
+        """The bytes of a step of the column."""
         return 8 * self.sets
 
     @property
@@ -66,7 +66,7 @@ class Shape:
         return self.unroll - rest if rest or taps == 1 else 0
 
     def instructions(self, form: Form, taps: int) -> int:
-        """Of a group of channels of a block, but for the turns of its loop."""
+        """The instructions of a group of channels of a block, without the turns of its loop."""
         end, step = Code(), Code()
         _end_of_group(end, self, form, False)
         _step(step, self, form)
@@ -80,7 +80,7 @@ SHAPES = (Shape(2, 2, 10), FEW_PIXELS, Shape(2, 1, 16))  # the last one: of one 
 def routine(shape: Shape, form: Form, is_long: bool) -> tuple[str, str]:
     """Name and text of a function that computes all channels of a block of pixels; `is_long`: their sums are in memory.
 
-    Where some channels have no line it returns 0, or the numbers of a group with such a channel, whose sums are then in
+    If some channels have no line, it returns 0, or the numbers of a group with such a channel; the sums are then in
     `block->sums`.
     """
     name = f"aidge_armv7m_dense{'_long' * is_long}_{shape.pixels}x{shape.channels}_{form.variant}"

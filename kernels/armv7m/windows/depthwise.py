@@ -81,7 +81,7 @@ def _is_needed(word: str, layout: Layout, form: Form) -> bool:
 
 
 def _type(form: Form) -> str:
-    """Of the weights: where they have offsets, 9 bits are halfwords, of which a depthwise layer has few."""
+    """The type of the weights: with offsets, 9 bits are halfwords, and a depthwise layer has few weights."""
     return "int16_t" if form.has_offsets else "int8_t"
 
 

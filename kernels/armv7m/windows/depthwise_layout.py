@@ -75,7 +75,7 @@ class Layout:
 
     @property
     def blocks(self) -> tuple[int, int]:
-        """Of a row: blocks, and pairs that are left."""
+        """Blocks of a row, and pairs that are left."""
         return divmod(self.columns, BLOCK)
 
     @property

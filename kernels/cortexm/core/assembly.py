@@ -16,7 +16,7 @@ _FIRST_PRESERVED = 16  # s16-s31 belong to the caller
 
 @dataclass(frozen=True)
 class Waiting:
-    """Where the numbers wait that the inner loop does not need: in FPU registers, or in as many words of the stack.
+    """The places of the numbers that the inner loop does not need: FPU registers, or as many words of the stack.
 
     `places`: the FPU register of each name; two neighbours move in one instruction. `on_stack` are names of more words that
     only a core without an FPU needs.
@@ -34,7 +34,7 @@ class Waiting:
 
     @property
     def frame_bytes(self) -> int:
-        """Of the stack, below the saved registers."""
+        """The bytes of the stack below the saved registers."""
         if self.has_fpu:
             return 4 * (max(self.places.values()) - _FIRST_PRESERVED + 1) if self.preserved else 0
         return 4 * len(self._words)
@@ -82,7 +82,7 @@ class Routine(routine.Routine):
         self.print_behind()
 
     def print_behind(self) -> None:
-        """What was put `behind` the end of the function."""
+        """Prints the code that `behind` collected for the end of the function."""
         for print_more in self._behind:
             print_more()
 

@@ -118,7 +118,7 @@ NO_OTHER_CLAMP = Predicate("no clamp but ReLU", _other_clamp)
 
 
 class CortexmLinearFloat32(LinearFloat32):
-    """What convolutions and fully connected layers of this library share."""
+    """The common part of convolutions and fully connected layers of this library."""
 
     assembly = "needed"
 

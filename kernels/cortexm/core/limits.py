@@ -37,7 +37,7 @@ class Limits:
 
 
 def limits_of(clamp: tuple[int, int]) -> Limits:
-    """Of these ends: `ReLU` of symmetric scales is a saturation at 0 and 127."""
+    """The limits for these ends: `ReLU` of symmetric scales is a saturation at 0 and 127."""
     low, high = clamp
     bits = high.bit_length()
     if high == (1 << bits) - 1 and high > 0 and low in (0, -high - 1):
@@ -46,5 +46,5 @@ def limits_of(clamp: tuple[int, int]) -> Limits:
 
 
 def compared(clamp: tuple[int, int]) -> Limits:
-    """Of these ends, each of which is compared with where it is none of int8."""
+    """The limits for these ends: each end that is no end of int8 is compared with."""
     return Limits(ends=tuple(name for name, end, widest in zip(("lowest", "highest"), clamp, (-128, 127)) if end != widest))

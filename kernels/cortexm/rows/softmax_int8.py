@@ -81,7 +81,7 @@ def _sum_text() -> str:
 
 
 def _largest(code: Routine) -> None:
-    """Of the bytes of %largest and %others."""
+    """Keeps the larger bytes of %largest and %others."""
     code("ssub8 %difference, %others, %largest")
     code("sel %largest, %others, %largest")
 

@@ -23,7 +23,7 @@ def no_planes(plane: Plane) -> str:
 
 
 def _plane(view: NodeView) -> Plane:
-    """Where each row is a pixel, a band of a single one would have no pair."""
+    """The planes of the layer; upright if a band may have a single row, which would have no pair if each row were a pixel."""
     return plane_of_view(view, is_upright=view.layer is not None and view.layer.fewest == 1)
 
 

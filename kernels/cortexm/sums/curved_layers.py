@@ -48,7 +48,7 @@ class CurvedLayer:
 
     @property
     def largest(self) -> numpy.ndarray:
-        """Of |sum|, in each channel."""
+        """The largest |sum| of each channel."""
         return numpy.maximum(numpy.abs(self.low), numpy.abs(self.high))
 
     @property

@@ -28,12 +28,12 @@ class Curve:
 
     @property
     def variant(self) -> str:
-        """What a text depends on, for its name."""
+        """The part of a function's name that says on which curve its text depends."""
         return f"_curve{self.shift}" + ("_up" * self.rises if self.is_float else "_{}_{}".format(*self.head))
 
     @property
     def note(self) -> str:
-        """What a layer's comment says of its function."""
+        """The words about the function in a layer's comment."""
         return f"then a function by {len(self.entries)} words, each of a cell with one step at most"
 
 

@@ -3,7 +3,7 @@
 
 Registers: the sums of pixel 0 in a0..a3, of pixel 1 in b0..b3. With packed weights the sums of the odd channels hold
 256 * their own + that of the even channel, so that one SXTB16 serves two channels and one SUB at the end separates them.
-What the inner loop does not need waits in FPU registers, or on the stack of a core that has none.
+Numbers that the inner loop does not need are kept in FPU registers, or on the stack of a core that has none.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def routine_of(stream: Stream) -> Routine:
 
 
 def near_words(is_needed: bool, is_clamped: bool) -> tuple[str, ...]:
-    """What waits on the stack for the requantization without an FPU."""
+    """The words that stay on the stack for the requantization without an FPU."""
     return ("near_start", "near_zero", *(("lowest", "highest") if is_clamped else ())) if is_needed else ()
 
 
@@ -87,7 +87,7 @@ def multiply(code: Routine, stream: Stream, is_first: bool = False, taps: Sequen
 
 
 def biases_to_pixel_0(code: Routine) -> None:
-    """What the first multiplication does where it cannot be told from the others."""
+    """Copies the biases to the sums of pixel 0, as the first multiplication does where it is known to be the first."""
     for channel in range(4):
         code(f"mov {{a{channel}}}, {{b{channel}}}")
 
@@ -228,8 +228,8 @@ def load_head(code: Routine, stream: Stream) -> None:
 
 
 def head_to_stack(code: Routine, registers: tuple[str, str, str], load: str, is_clamped: bool) -> None:
-    """What the requantization without an FPU needs of the first two words of a stream, which `load` loads into the first two
-    registers."""
+    """Stores the numbers that the requantization without an FPU needs of the first two words of a stream, which `load` loads into
+    the first two registers."""
     first, second, third = registers
     code(load, "zero point, limits")
     code(f"sxth {third}, {first}")

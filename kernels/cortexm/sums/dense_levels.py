@@ -63,7 +63,7 @@ def _keep_larger(code: Routine, stream: Stream) -> None:
 
 
 def _other_form(code: Routine, stream: Stream, pixels: str, target: str) -> None:
-    """Of groups that are not proved."""
+    """The levels of groups that are not proved."""
     if stream.is_centred:
         _centre(code, pixels)
     form = _fixed_form if stream.fixed else _float_form if stream.has_fpu else _near_form
@@ -184,7 +184,7 @@ def _halves(stream: Stream) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _prepare_join(code: Routine, stream: Stream) -> None:
-    """What stands in x0 before `_join`, unless that needs nothing."""
+    """Prepares x0 for `_join`, unless that needs nothing."""
     if stream.limits.is_unsigned:
         code(f"mov {{x0}}, #{ABOVE_IN_BYTES}")
 

@@ -12,7 +12,7 @@ ROW, PIXELS, WINDOWS = "row", "pixels", "windows"
 
 
 def kind_of(shape: Mapping[str, int]) -> str:
-    """Where pairs of pixels are gathered from: PIXELS of the image as they are, or WINDOWS in the image or in copies."""
+    """The source of pairs of pixels: PIXELS of the image as they are, or WINDOWS in the image or in copies."""
     ones = all(shape[f"{what}_{axis}"] == 1 for what in ("kernel", "stride") for axis in ("height", "width"))
     is_image = all(shape[f"in_{axis}"] == shape[f"out_{axis}"] for axis in ("height", "width"))
     return PIXELS if ones and is_image and shape["pad_top"] == shape["pad_left"] == 0 else WINDOWS
@@ -56,7 +56,7 @@ def data_in_c(signed: bool) -> dict[str, str]:
     return {"type": "uint8_t", "zero": "zero_point[0]", "signs": "0u"}
 
 
-# Where the outputs of two pixels go; results of whole groups come first if there are fewer channels than a group has.
+# The places of the outputs of two pixels; results of whole groups come first if there are fewer channels than a group has.
 _ALL = {"room": "", "first": "output", "step": "<output>", "behind": "second + <output>"}
 _FEW = {
     "room": "    float results[8];\n",

@@ -43,7 +43,7 @@ class DynamicLayer(KernelNode):
 
     @classmethod
     def kind(cls, view: NodeView) -> str:
-        """Where the taps come from."""
+        """The source of the taps."""
         return kind_of(cls.shape_of(view).fields)
 
     @classmethod
@@ -108,7 +108,7 @@ def parts_of(view: NodeView) -> int:
 
 
 def numbers_of(inputs: Sequence[Tensor | None], starts: list[int], is_packed: bool = False, count: int = 1) -> numpy.ndarray:
-    """Of `count` parts, per group 4 factors and 4 biases; packed sums of odd channels are 256 times as large."""
+    """4 factors and 4 biases of each group, for `count` parts; packed sums of odd channels are 256 times as large."""
     scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
     found = []
     for part in zip(numpy.split(inputs[FACTORS].data, count), numpy.split(bias_of(inputs), count)):

@@ -20,7 +20,7 @@ STEPS_IN_REACH = 16  # whose inputs a load reaches from behind the last one
 INPUTS = ("{x0}", "{x1}", "{w0}", "{w1}")  # pairs of inputs of two steps
 SUM = ("b0",)  # the negated sum of inputs while they are unpacked
 PRODUCTS = "b3"  # and the sum of their products
-# What waits where no second pixel does: sums of the first half of a row, whether it is the second one, products of inputs.
+# Words that are free without a second pixel: sums of the first half of a row, whether it is the second, products of inputs.
 SUMS, IS_SECOND, ROW_PRODUCTS = "second_output", "back_output", "second_input"
 MINUS = "back_input"  # and the sum of a row's inputs times the `minus` of its weights
 

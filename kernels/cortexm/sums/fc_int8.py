@@ -120,7 +120,7 @@ def _order(view: NodeView, outputs: int, features: int) -> list[int]:
 
 def _stream(node: LinearNode, outputs: int, features: int, unroll: int) -> Stream:
     view = node.view
-    # Of a short row, a text that unpacks bytes is longer by more than they save.
+    # The stream of the layer; in a short row, a text that unpacks bytes is longer by more than they save.
     gains = outputs >= GROUP or features > 4 * unroll
     may_be_bytes = gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8
     encodings = OF_ROWS if outputs >= GROUP else OF_FEW_OUTPUTS

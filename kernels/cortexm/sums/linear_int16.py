@@ -52,7 +52,7 @@ class LinearInt16(linear_int16.LinearInt16):
 
 
 def _group(rows: numpy.ndarray, numbers: LinearConstants, first: int) -> numpy.ndarray:
-    """Of the channels from `first` on, the words that sums_int16.py reads."""
+    """The words that sums_int16.py reads, for the channels from `first` on."""
     block = slice(first, first + GROUP)
     taps = numpy.pad(rows[block], ((0, 0), (0, rows.shape[1] % 2)))
     weights = taps.reshape(2, 2, -1, 2).transpose(2, 0, 3, 1)  # [pair of taps, pair of channels, tap, channel]

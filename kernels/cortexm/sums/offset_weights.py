@@ -20,7 +20,7 @@ LARGEST_PART = 32767
 
 
 def sum_taps(view: NodeView, taps: int, together: int = 2) -> list[int]:
-    """What follows so many taps, a multiple of `together`; nothing where weights need no offset."""
+    """The taps after so many taps, a multiple of `together`; none if weights need no offset."""
     if pack_nibbles(view):
         return [SUM] * together  # a word holds the sum
     if not need_offsets(view):

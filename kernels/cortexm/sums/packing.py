@@ -43,7 +43,7 @@ TEXT_WORTH = 1  # instructions of a group that a text for words must save at lea
 
 @dataclass(frozen=True)
 class Asked:
-    """What a layer asks of its stream."""
+    """The demands of a layer on its stream."""
 
     has_fpu: bool
     is_alike: bool = False  # all channels have one multiplier and one range: two unpacked channels can share a constant
@@ -68,7 +68,7 @@ class Asked:
 
     @property
     def channels(self) -> int:
-        """Of a group, so many have weights."""
+        """The number of channels of a group that have weights."""
         return self.few if self.is_few_row else GROUP // 2 if self.is_half else GROUP
 
     def may_prove(self, linear: Linear) -> bool:
@@ -191,7 +191,7 @@ def _head(linear: Linear) -> list[int]:
 
 
 def _limits(linear: Linear) -> Limits:
-    """Of levels that become bytes of words: of int8, of its upper half, or any."""
+    """The limits of levels that become bytes of words: the limits of int8, of its upper half, or any."""
     limits = limits_of(linear.clamp)
     return limits if limits in (Limits("ssat", 8), Limits("usat", 7)) else compared(linear.clamp)
 
@@ -229,7 +229,7 @@ class _Groups:
         return integer_forms(self.linear, high=self.is_packed, is_tuned=self.is_packed or self.asked.is_alike)
 
     def channels(self, first: int) -> list[int]:
-        """Of the group that begins at this channel."""
+        """The channels of the group that begins at this channel."""
         return [first + slot for slot in self.slots]
 
     def is_proved(self, first: int) -> bool:
@@ -258,7 +258,7 @@ class _Groups:
 
     @cached_property
     def fraction_bits(self) -> int:
-        """Of sums without an FPU, if these have room for the fractions."""
+        """The fraction bits of sums without an FPU, if these have room for them."""
         has_room = self.linear.in_fine_units().largest.max(initial=0) < 1 << 31
         fits = has_room and self.has_fractions and not self.asked.has_fpu and self.are_near
         return self.linear.unit.bit_length() - 1 if fits else 0
@@ -313,7 +313,7 @@ class _Groups:
         return centres + (self._float_factors(channels) if self.asked.has_fpu else self._near_factors(channels))
 
     def _proved_factors(self, channels: list[int]) -> list[int]:
-        """Of each pair of channels both multipliers, then the constant of the first one, or one of each."""
+        """For each pair of channels both multipliers, then the constant of the first one, or one for each."""
         parts, words = self._parts(self.form), []
         for pair in (0, 2):
             own = list(zip(parts, channels[pair : pair + 2]))
@@ -336,7 +336,7 @@ class _Groups:
         return [*near_factors(factors).tolist(), *near_starts(factors, own, unit).tolist(), *fine.tolist(), *own.tolist()]
 
     def _fraction(self, channel: int) -> int:
-        """Of the bias, in 1/256."""
+        """The fraction of the bias, in 1/256."""
         return 256 * int(self.linear.fractions[channel]) // self.linear.unit
 
 

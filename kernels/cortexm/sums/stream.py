@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a stream of words holds, for the texts that read it: dense.h says where."""
+"""The contents of a stream of words, for the texts that read it; dense.h says the places."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Stream:
 
     @property
     def group_bytes(self) -> int:
-        """Of head and groups, without the table of a curve."""
+        """The bytes of head and groups, without the table of a curve."""
         return self.words.nbytes - 4 * (len(self.curve.entries) if self.curve else 0)
 
     @property
     def bias_words(self) -> int:
-        """Of a group before its weights."""
+        """The words of a group before its weights."""
         return 6 if self.is_joined else GROUP
 
     @property
@@ -97,7 +97,7 @@ class Stream:
 
     @property
     def variant(self) -> str:
-        """What the text of a kernel depends on, for its name."""
+        """The part of a kernel's name that says on which properties of the stream its text depends."""
         weights = f"{self.weights.name}{'_pooled' * self.pools}{f'_offsets{self.sums}' * (self.weights.above > 0)}"
         weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred + "_uniform" * self.is_uniform + "_joined" * self.is_joined

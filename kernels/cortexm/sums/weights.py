@@ -135,7 +135,7 @@ class Bytes(Weights):
     """The bytes of the model: a word has 4 taps of a channel. For rows alone."""
 
     def words(self, rows: numpy.ndarray) -> list[int]:
-        """Of taps in the order of `quads`."""
+        """The words of taps in the order of `quads`."""
         words = rows.reshape(len(rows), -1, 4)[:, :, QUAD].astype(numpy.int8)
         return numpy.ascontiguousarray(words).view("<i4")[:, :, 0].T.ravel().tolist()
 

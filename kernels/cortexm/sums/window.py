@@ -53,7 +53,7 @@ class Plane:
 
     @property
     def suffix(self) -> str:
-        """Of the names of functions for bands."""
+        """The end of the names of functions for bands."""
         return "_band" if self.largest else ""
 
     @property

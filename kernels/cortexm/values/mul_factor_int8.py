@@ -83,7 +83,7 @@ def _levels_float(code: Routine, values: str) -> None:
 
 
 def _levels_fixed(code: Routine, values: str) -> None:
-    """What a shift shifts out last is added, which rounds halves up."""
+    """The last bit that a shift drops is added, which rounds halves up."""
     for value in values:
         code(f"lsl %{value}, %{value}, #1")
         code(f"smmulr %{value}, %{value}, %multiplier")

@@ -74,7 +74,7 @@ def four_bytes(value: int) -> int:
 
 
 def four_products(code: Routine, product: str, added: str) -> None:
-    """Of the next values at %first and %second, minus their zero points, in %e, %c, %d and %a; %b changes."""
+    """Multiplies the next values at %first and %second, minus their zero points, in %e, %c, %d and %a; %b changes."""
     code("ldr %a, [%first], #4")
     code("ldr %b, [%second], #4")
     code("sxtab16 %c, %zero_a, %a", "minus the zero points")

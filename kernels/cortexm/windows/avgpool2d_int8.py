@@ -114,12 +114,12 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
 
 
 def _of_cut(size: tuple[int, int], function: str) -> str:
-    """What the name of a layer says of the function of cut windows."""
+    """The part of a layer's name that describes the function of cut windows."""
     kinds = [kind for kind in ("counted", "halves", "saturated") if kind in function]
     return "_".join(["", f"{size[0]}x{size[1]}", *kinds])
 
 
-# Where a row of windows inside the image begins: what belongs to it is kept; or found again for each, which takes less stack.
+# The begin of a row of windows inside the image: its mean is kept, or found again for each window, which takes less stack.
 _KEPT = {
     "declared": """\
     const int32_t step = shape->stride_height * shape->in_width * shape->in_channels;

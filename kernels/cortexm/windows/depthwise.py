@@ -78,7 +78,7 @@ def _has_fours(layer: Depthwise, form: Form, is_integer: bool) -> bool:
 
 
 def block(layer: Depthwise, form: Form) -> str:
-    """What most channels compute together."""
+    """The outputs that most channels compute together."""
     return f"{4 if _has_fours(layer, form, form.has_integers) else 2} pixels x 1 channel"
 
 

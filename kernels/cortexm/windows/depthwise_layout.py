@@ -77,12 +77,12 @@ class Depthwise:
 
     @property
     def buffer_bytes(self) -> int:
-        """Of the rows."""
+        """The bytes of the rows."""
         return 4 * (self.plane.extent(0, self.band) * self.row_words + self.slack_words)
 
     @property
     def weights_at(self) -> int:
-        """Where the weights of a channel stand that are bytes and more than registers hold: behind the rows, over the slack."""
+        """The place of a channel's weights that are bytes and more than registers hold: after the rows, over the slack."""
         return self.buffer_bytes - 4 * self.slack_words
 
     @property
@@ -151,7 +151,7 @@ class Depthwise:
 
     @property
     def group_words(self) -> int:
-        """What the stream holds of 4 channels."""
+        """The words of 4 channels in the stream."""
         return 4 * self.step_words + (self.taps if self.are_bytes else 0)
 
     @property

@@ -56,7 +56,7 @@ class Form:
 
     @property
     def variant(self) -> str:
-        """What the text depends on, for its name."""
+        """The part of a function's name that says on which properties its text depends."""
         kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
         kind = "_even" if self.is_even else kind
         kind += "_ends" * self.has_ends

@@ -11,7 +11,7 @@ _SHIFT = NARROW_SCALE.bit_length() - 1
 
 
 def place_for_weights(code: Routine, layer: Depthwise) -> None:
-    """Where the weights of a channel go, for all channels; `words` is at the first one."""
+    """Finds the place for the weights of a channel, for all channels; `words` is at the first one."""
     if layer.are_bytes and not layer.in_registers:
         code("mov %weights, %words")
         plus(code, "%weights", layer.weights_at)

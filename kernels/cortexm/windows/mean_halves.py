@@ -51,7 +51,7 @@ def halves_text(shape: Mapping[str, int], order: Order, saturates: bool) -> tupl
 
 
 def _begin(code: Routine, taps: int) -> None:
-    """What is rounded, and what values in order need."""
+    """Loads the numbers for rounding, and for values in order."""
     bits = taps.bit_length() - 1
     code(f"ldr %numbers, [%mean, #{NUMBERS}]")
     code(f"vldr {_FACTOR}, [%numbers, #{INPUT_SCALE}]")

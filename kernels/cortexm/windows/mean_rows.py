@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What rows of means in assembly share, whatever becomes of their sums."""
+"""The common part of rows of means in assembly, whatever becomes of their sums."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .narrow_windows import narrow_row
 from .windows_inside import all_channels, are_flat, is_narrow, step_of
 
 PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
-# Where the numbers of a mean are in its struct, and bytes, scales and count among them, in bytes.
+# The place of the numbers of a mean in its struct, and of bytes, scales and count among them, in bytes.
 NUMBERS, BYTES, INPUT_SCALE, SCALE, COUNT = 28, 8, 12, 16, 20
 
 
 def mean_row(
     code: Routine, shape: Mapping[str, int], begin: Callable[[], None], four: Callable[[], None], on_stack: bool = False
 ) -> None:
-    """The function up to its return: `begin` uses %mean, `four` computes 4 values. What waits does so in
+    """The function up to its return: `begin` uses %mean, `four` computes 4 values. Other numbers are kept in
     FPU registers, or `on_stack`."""
     code("%enter" if on_stack else "%enter.floats")
     code.constant("%channels", shape["in_channels"])

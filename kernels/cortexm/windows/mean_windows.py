@@ -101,7 +101,7 @@ def _four(code: Routine, shape: Mapping[str, int], bits: int) -> None:
 
 
 def _begin(code: Routine, is_exact: bool) -> None:
-    """What the values in order need."""
+    """Loads the numbers for values in order."""
     code(f"ldr %numbers, [%mean, #{NUMBERS}]")
     code(f"ldrsb %input_zero, [%numbers, #{BYTES}]", "zero point of the input")
     code(f"ldrsb %zero, [%numbers, #{BYTES + 1}]", "zero point")

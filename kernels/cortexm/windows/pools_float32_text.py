@@ -176,7 +176,7 @@ def means_text(channels: int, has_relu: bool) -> tuple[str, str]:
 
 
 def _sums(code: Routine, count: int, has_relu: bool, which: str) -> None:
-    """Of neighbouring channels; %source and %output move on by them. `which` ends the names of the labels."""
+    """Adds up neighbouring channels; %source and %output move on by them. `which` ends the names of the labels."""
     sums, taps = values("sum", count), values("tap", count)
     code("ldrd %step, %row_step, [%seen]", "from tap to tap, from behind a row to the next one")
     code(f"subs %step, %step, #{4 * count}", "what a load moves on by")

@@ -57,7 +57,7 @@ def _short_run(view: NodeView) -> str:
 
 def _levels(view: NodeView) -> Levels:
     if even := Even.of(view):
-        # Where ties are turned, the bit is read after the last 1 is added.
+        # If ties are turned, the bit is read after the last 1 is added.
         return Levels(TURNED if even.is_turned else EVEN, even.shift, (even.start + even.is_turned,))
     return _found(*sums_of(view), view.outputs[0].quantization.zero_point)
 

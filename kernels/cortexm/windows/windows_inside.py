@@ -51,7 +51,7 @@ class WindowsInside(PoolNode):
         return inside_of(shape) if is_short else NONE
 
     def whole(self) -> WindowsInside:
-        """Of a band the pool of the layer."""
+        """For a band, the pool of the whole layer."""
         layer = self.view.layer
         return type(self)(replace(layer.whole, layer=layer)) if layer else self
 
@@ -68,7 +68,7 @@ class WindowsInside(PoolNode):
         return [size for size in sizes if size != (shape["kernel_height"], shape["kernel_width"])] if fits else []
 
     def run_in_c(self) -> dict[str, str]:
-        """What the C text of a layer says of rows: how many windows from the first column inside the image on a text computes,
+        """The parts of a layer's C text about rows: how many windows from the first column inside the image on a text computes,
         and when these are enough."""
         shape = self.shape().fields
         short = " - ((y + 1 >= layer->end_y) ? 1 : 0)" if reads_beyond(shape) else ""  # where the image may end
@@ -79,7 +79,7 @@ class WindowsInside(PoolNode):
 
     def by_size_in_c(self, functions: Sequence[str], arguments: str, taps: str, otherwise: str) -> str:
         """C: windows that the image's edges cut, by a function for each of `cut_sizes`, or one by one; `taps` says how many there
-        are: its rows and columns. Of few channels single windows have no function."""
+        are: its rows and columns. With few channels, single windows have no function."""
         row = f" && (x == layer->first_x){self.run_in_c()['enough']}" if is_narrow(self.shape().fields) else ""
         cases = [
             f"if (({taps}rows == {rows}) && ({taps}columns == {columns}){row}) {{\n    {function}({arguments});\n}}"
@@ -105,7 +105,7 @@ def _sizes_of(shape: Mapping[str, int], axis: str, pad: str) -> list[int]:
 
 
 def name_of(shape: Mapping[str, int]) -> str:
-    """What the text of a row depends on."""
+    """The part of a name that says on which shape the text of a row depends."""
     down, right = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
     size = f"{shape['kernel_height']}x{shape['kernel_width']}"
     return f"{size}_d{down}x{right}_s{shape['stride_width']}_c{shape['in_channels']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the kernels of this library have in common: the specs, and the CPU that they are for."""
+"""The common parts of the kernels of this library: the specs, and the CPU that they are for."""
 
 from __future__ import annotations
 

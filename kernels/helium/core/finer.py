@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Weights that are int16 although eight bits hold what differs in them.
+"""int16 weights with values that differ in only eight bits.
 
 Layers whose bias is finer than the products (recipe fit_bias): int8 weights times a power of two. Kernels add up with the int8
 weights, shift the sums and then add the bias, which like the multipliers is in the fine units.
 
 Weights less a zero point of their own (recipe signed_tensors) need nine bits: they are int8 weights plus an offset, one number
-for each output. What that adds to a sum is the offset times the sum of the window, which is the same for all outputs.
+for each output. The offset adds to a sum the offset times the sum of the window, which is the same for all outputs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def shifted(weights: numpy.ndarray) -> numpy.ndarray:
 
 
 def offsets_of(weights: numpy.ndarray) -> numpy.ndarray:
-    """What the weights of each output [outputs, ...] have more than int8 ones; int64, mostly 0."""
+    """The amount by which the weights of each output [outputs, ...] are outside of int8; int64, mostly 0."""
     rows = weights.reshape(len(weights), -1).astype(numpy.int64)
     return numpy.minimum(rows.min(axis=1) + 128, 0) + numpy.maximum(rows.max(axis=1) - 127, 0)
 

@@ -24,7 +24,7 @@ from .finer import offsets_of
 
 UNSIGNED = 128
 PARAMETERS = ", const aidge_helium_data *data"
-# Of a function that runs a layer: its first lines, what pads hold, what it hands on.
+# Parts of a function that runs a layer: its first lines, the value of pads, the arguments that it passes on.
 BEGIN = (
     "const int8_t *x = (const int8_t *)input;",
     "const aidge_helium_data measured = {-(int32_t)zero_point[0], scale[0]};",
@@ -37,7 +37,7 @@ PREPARED_BYTES = 16  # of a pair of channels
 
 @dataclass(frozen=True)
 class Floats:
-    """What sums become: `bounds` are none, 0 and none, or 0 and a number. `signed`: those of int8 data. `prepared`: numbers of
+    """The conversion of sums: `bounds` are none, 0 and none, or 0 and a number. `signed`: data are int8. `prepared`: numbers of
     pairs of channels that depend on the data are in scratch."""
 
     bounds: tuple[float, float]
@@ -58,12 +58,12 @@ class Floats:
 
     @property
     def letter(self) -> str:
-        """Of the instructions that read data."""
+        """The letter of the instructions that read data."""
         return "s" if self.signed else "u"
 
     @property
     def missing(self) -> int:
-        """What stored weights have more."""
+        """The amount by which stored weights are larger."""
         return 0 if self.signed else UNSIGNED
 
     @property
@@ -96,7 +96,7 @@ class Floats:
 
 @dataclass(frozen=True, eq=False)
 class FloatNumbers:
-    """Of each output: what its weights lack and their sum, int64; factor and bias, float32."""
+    """For each output the offset of its weights and their sum, int64; factor and bias, float32."""
 
     offsets: numpy.ndarray
     sums: numpy.ndarray
@@ -114,7 +114,7 @@ class FloatNumbers:
         return FloatNumbers(self.offsets[outputs], self.sums[outputs], self.factors[outputs], self.bias[outputs])
 
     def words(self, pair: Sequence[int], step: int) -> bytes:
-        """Of a pair of channels, and how many bytes further the next pair is stored."""
+        """The numbers of a pair of channels, and the bytes to the next pair."""
         numbers = numpy.concatenate([self.offsets[list(pair)], self.sums[list(pair)]]).astype("<i4").tobytes()
         factors = numpy.concatenate([self.factors[list(pair)], self.bias[list(pair)]]).astype("<f4").tobytes()
         return numbers + factors + numpy.array([step], "<i4").tobytes()

@@ -33,7 +33,7 @@ class Form:
 
     @classmethod
     def of(cls, size: int, block: int) -> Form:
-        """Of elements of `size` bytes in blocks of so many."""
+        """The form for elements of `size` bytes in blocks of so many."""
         place_bits = 8 if size == 1 and block <= 256 else 16
         return cls(8 * size, place_bits, max(8 * size, place_bits))
 

@@ -12,7 +12,7 @@ from aidge_build.contract.spec import NodeView
 
 @dataclass(frozen=True)
 class Bands:
-    """What all bands of a layer have in common: how many there are, nearly, how many rows of the output each has at least, and
+    """The common facts of all bands of a layer: how many there are, nearly, how many rows of the output each has at least, and
     whether none sees a pad."""
 
     count: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What functions that compute one channel at a time have in common: numbers of a channel, levels of eight sums."""
+"""The common parts of functions that compute one channel at a time: numbers of a channel, levels of eight sums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOTALS = ("r0", "r2", "r4", "r6")  # the sums of the outputs of a vector
 
 
 def load_numbers(emit: Assembler, form: Strips | Series) -> None:
-    """Of the next channel into r7, r8, and r9 where it has a third number."""
+    """Loads the numbers of the next channel into r7, r8, and r9 if it has a third number."""
     if form.numbers_bytes == 12:
         third = "shift and zero point" if form.fixed else "constant"
         emit("ldm r12!, {r7, r8, r9}", why=f"bias, multiplier, {third}")

@@ -24,7 +24,7 @@ class Patches:
 
     @property
     def bytes(self) -> int:
-        """Of one window."""
+        """The bytes of one window."""
         return self.rows * self.taps * self.run
 
     @property
@@ -37,7 +37,7 @@ class Patches:
 
     @property
     def instructions(self) -> int:
-        """Of one window, nearly."""
+        """The instructions of one window, nearly."""
         return 2 * len(self._pieces()) + 2
 
     def _pieces(self) -> list[tuple[int, int, int]]:

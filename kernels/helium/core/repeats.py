@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operations on two int8 tensors of which one repeats: it is written to scratch as often as its values are few. Where both
+"""Operations on two int8 tensors, one of which repeats: it is written to scratch as often as its values are few. If both
 repeat, loops around rows as of other cores."""
 
 from __future__ import annotations

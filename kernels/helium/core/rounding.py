@@ -57,7 +57,7 @@ def large_number(zero_point: int, mark: int = GOES_ON) -> int:
 
 
 def zero_point_word(numbers: LinearConstants, bits: int = 0) -> int:
-    """What a layer's head holds as zero point."""
+    """The zero point in a layer's head."""
     return large_number(numbers.zero_point) if rounds_by_addition(numbers, bits) else numbers.zero_point
 
 
@@ -82,7 +82,7 @@ def way_of(form: Rounded) -> str:
 
 
 def fixed_words(numbers: LinearConstants) -> numpy.ndarray:
-    """Of each channel the shift of its fixed-point factor above the zero point, as int32; none of floats."""
+    """For each channel the shift of its fixed-point factor above the zero point, as int32; none for float factors."""
     return (shift_words(numbers).astype(numpy.int64) << 16 | numbers.zero_point & 0xFFFF).astype("<u4").view("<i4")
 
 
@@ -110,7 +110,7 @@ class Fixed:
 
 
 def fixed_of(numbers: LinearConstants, bits: int = 0) -> Fixed | None:
-    """Of the layer's factors; None where they are floats."""
+    """The fixed form of the layer's factors; None if they are floats."""
     factors = numbers.requantization
     if not isinstance(factors, FixedFactors):
         return None

@@ -131,7 +131,7 @@ def _levels(which: str, has_low: bool) -> list[str]:
 
 
 def _two_vectors_text(name: str, has_low: bool, count: int) -> str:
-    """Of 4 to 8 values the first four and the last four, some of them twice: without a loop."""
+    """Converts the first four and the last four of 4 to 8 values, some of them twice: without a loop."""
     emit, second = Assembler(), count - 4
     emit("%enter", "ldm %numbers, {%high, %low, %zero}", f"vldrw.u32 %q.x1, [%x, #{4 * second}]", "vldrw.u32 %q.x0, [%x]")
     emit(*_levels("0", has_low), *_levels("1", has_low), "vqmovnb.s32 %q.level0, %q.level0", "vqmovnt.s32 %q.level0, %q.level1")

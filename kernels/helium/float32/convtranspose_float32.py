@@ -52,7 +52,7 @@ class Phase:
 
 
 def phases_of(size: int, taps: int, stride: int, pad: int) -> list[Phase]:
-    """Of an axis with `size` outputs."""
+    """The phases of an axis with `size` outputs."""
     found = []
     for first in range(min(stride, size)):
         lowest = (first + pad) % stride

@@ -57,7 +57,7 @@ class Deep:
 
     @property
     def weights(self) -> int:
-        """Of a row that are wanted at a time."""
+        """The weights of a row that are needed at a time."""
         return min(self.columns, (self.pixels - 1) * self.stride + 1)
 
     @property
@@ -71,7 +71,7 @@ class Deep:
         return 0 if self.columns == 0 else 1 if self.columns < 4 else 2
 
     def instructions(self, rows: int) -> int:
-        """Of a block and a vector of channels, nearly, where so many rows of taps are seen."""
+        """The instructions of a block and a vector of channels, nearly, if so many rows of taps are seen."""
         moves = 0 if self.apart else self.reach - 1
         return (
             20 + 3 * self.pixels + rows * (self.columns + self.reach + moves + self.pixels * self.columns + 2 * self.outside + 2)

@@ -53,8 +53,8 @@ TOO_CLOSE = 6
 
 
 def _text(name: str, is_above: bool, top: float) -> str:
-    """Where those below 0 count as 0, the zero point is 0, and no level above 255: the highest number is 255 scales, rounded.
-    That of a number beyond the end of a clamp is 255.
+    """If numbers below 0 count as 0, the zero point is 0, and no level above 255: the highest number is 255 scales, rounded.
+    The level of a number beyond the end of a clamp is 255.
 
     r0, r1: numbers and levels; r2, r3: where the scale and the zero point go; r7: all numbers; r8: their count."""
     emit = Assembler()

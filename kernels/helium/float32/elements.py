@@ -22,7 +22,7 @@ BINARY = {
     "Min": ("vmov q0, q1", "vpt.f32 gt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
 }
 CLAMPED = ("Add", "Sub", "Mul", "Div")
-# The result of q0; q2: 1, q3: 0. What is NaN stays it; for HardSwish it is a factor anyway.
+# The result of q0; q2: 1, q3: 0. NaN stays NaN; for HardSwish it is a factor anyway.
 _FACTOR = ("vmul.f32 q1, q0, %alpha", "vadd.f32 q1, q1, %beta", "vmax.s32 q1, q1, q3", "vmin.s32 q1, q1, q2")
 UNARY = {
     "Identity": (),

@@ -22,7 +22,7 @@ from ..core.conditions import MVE
 from .elements import BINARY, CLAMPED, Loop
 from .real import clamp_between, clamp_of
 
-# Of functions of one value: {alpha, beta}.
+# Numbers of functions of one value: {alpha, beta}.
 NUMBERS = {
     "Abs": lambda operator: (0.0, 0.0),
     "Neg": lambda operator: (0.0, 0.0),

@@ -88,7 +88,7 @@ class Gathered:
         return numpy.concatenate(parts + ([stream_of(rows[first:], bias[first:], self.more.outputs)] if self.more else []))
 
     def shape(self, rows: int, values: int, outputs: int, counts: tuple[int, int], gap: int) -> Struct:
-        """What the text takes from the layer; `gap` values lie between two rows of outputs."""
+        """The struct that the text reads; `gap` values are between two rows of outputs."""
         step, more = 4 * (outputs + gap), self.more.outputs if self.more else self.group.outputs
         return Struct(
             "aidge_helium_gathered_float32",
@@ -197,7 +197,7 @@ class _Printer:
             emit(*clamp_lines(clamp, f"q{output}", "r0" if clamp == "limits" else "q6", "r1"))
 
     def _store(self, outputs: int) -> None:
-        """Of rows that are."""
+        """Stores the outputs of rows that exist."""
         emit = self.emit
         emit(f"vldrw.u32 q7, [sp, #{OUTPUTS}]")
         if self.form.whole:

@@ -68,7 +68,7 @@ class Kind:
         return f"_{self.clamp}" * (self.clamp != "")
 
     def begin(self, emit: Assembler) -> None:
-        """What all windows have in common."""
+        """Loads the numbers that all windows have in common."""
         emit("%enter", "ldrd %advance, %channels, [%seen, #8]", "ldrd %step, %row_step, [%seen, #16]")
         emit(*["ldr %factor, [%seen, #24]"] * self.is_mean)
         if self.clamp == "limits":

@@ -23,7 +23,7 @@ FLOAT = IOSpec(DType.float32, CHANNELS_LAST)
 
 
 def _taps(view: NodeView) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
-    """Of each axis."""
+    """The taps of each axis."""
     return [view.operator.taps(axis, size) for axis, size in enumerate(view.inputs[0].dims)]
 
 

@@ -71,7 +71,7 @@ def _rows_text() -> str:
 
 
 def _exponentials(emit: Assembler, inverse: str, high: str, low: str, *powers: str) -> None:
-    """Of the values in q0 into q2: two raised to a whole number, times a polynomial of the rest."""
+    """Replaces the values in q0 by their exponentials in q2: two raised to a whole number, times a polynomial of the rest."""
     emit(f"vmul.f32 q1, q0, {inverse}", "vcvtn.s32.f32 q1, q1", "vcvt.f32.s32 q2, q1")
     emit(f"vfma.f32 q0, q2, {high}", f"vfma.f32 q0, q2, {low}", f"vdup.32 q2, {powers[0]}")
     emit(*(f"vfmas.f32 q2, q0, {power}" for power in powers[1:]))

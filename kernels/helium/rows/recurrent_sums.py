@@ -21,7 +21,7 @@ PARAMETERS = (
 
 
 def digit_bytes(count: int) -> int:
-    """Of the digits of as many values."""
+    """The bytes of the digits of so many values."""
     return -(-count // BLOCK) * BLOCK * DIGITS
 
 

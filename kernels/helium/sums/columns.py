@@ -19,7 +19,7 @@ MOST_VECTORS = 3  # of a turn: q1 to q3 hold their offsets, which a function may
 
 @dataclass(frozen=True)
 class Columns:
-    """Of a layer without dilation along its rows."""
+    """The columns of a layer without dilation along its rows."""
 
     geometry: Geometry
 
@@ -42,12 +42,12 @@ class Columns:
 
     @property
     def vectors(self) -> int:
-        """Of a window."""
+        """The vectors of a window."""
         return -(-self.geometry.kernel_width * self.column_bytes // LANES)
 
     @property
     def first(self) -> int:
-        """Of the columns that are no pads."""
+        """The first of the columns that are no pads."""
         return min(self.geometry.left, self.geometry.reached_width)
 
     @property
@@ -62,7 +62,7 @@ class Columns:
 
     @property
     def bytes(self) -> int:
-        """Of scratch: behind the columns lies a row of pads that is as long as what is copied."""
+        """The bytes of scratch: a row of pads, as long as the copied columns, follows the columns."""
         return self.row_bytes + self.copied * self.geometry.channels
 
     @property
@@ -96,7 +96,7 @@ class Columns:
 
     @property
     def instructions(self) -> int:
-        """Of the columns of one row of the output, nearly."""
+        """The instructions of the columns of one row of the output, nearly."""
         turns, rest = divmod(self._before_last, self.together)
         return self.geometry.kernel_height * (turns * (2 * self.together + 2) + 2 * rest + 24)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """int8 convolution in groups: each group is a dense layer between some of the channels of a pixel, whose outputs lie apart.
 
-Vectors that reach into the channels of the next group multiply them by 0; so narrow groups may be computed as one. Where a
+Vectors that reach into the channels of the next group multiply them by 0; so narrow groups may be computed as one. If a
 group has few channels, the windows of one group at a time are laid out side by side first: this is also how a depthwise layer
 with several outputs per channel is computed.
 """
@@ -63,7 +63,7 @@ class GroupedPlan(Plan):
 
     @property
     def channels(self) -> int:
-        """Of the input, in one group."""
+        """The channels of the input in one group."""
         return self.geometry.channels // self.groups
 
     @property

@@ -64,7 +64,7 @@ class PlannedConvolution(KernelNode):
 
     @staticmethod
     def instructions_of(plan: Plan, rows: int) -> int:
-        """Of a call for so many rows of the output, nearly; 0: unknown."""
+        """The instructions of a call for so many rows of the output, nearly; 0: unknown."""
         return 0
 
     @classmethod

@@ -76,7 +76,7 @@ class Dense:
 
     @property
     def _turns(self) -> int:
-        """Of a loop over the vectors of a group; 0 where there is none."""
+        """The turns of a loop over the vectors of a group; 0 without a loop."""
         return 0 if self.vectors <= MOST_UNROLLED else (self.vectors - bool(self.inputs % LANES)) // VECTORS_IN_LOOP
 
     @property

@@ -98,7 +98,7 @@ class Driver:
         return [*self.functions.values(), c_function(self.name, ", ".join(parameters), [*self.begin, *body])]
 
     def _of_band(self) -> list[tuple[str, Argument]]:
-        """What bands of a layer are given: parameters of the function, with the arguments."""
+        """The parameters of the function for bands, with the arguments."""
         plan, image, found = self.plan, self.image, []
         if self.shape.bands is None:
             return []
@@ -217,7 +217,7 @@ class Driver:
         return f"aidge_helium_{self.plan.staging.copies}(x, rows, {place}, {self.pad}, {self._given('staged')});"
 
     def _beside_columns(self) -> list[str]:
-        """What stands before the loops; all of scratch is pads at first."""
+        """The lines before the loops; all of scratch is pads at first."""
         columns = self.plan.columns
         self.functions[columns.name] = columns.text()
         return [

@@ -139,7 +139,7 @@ class _Matrices:
 
     @property
     def copied_bytes(self) -> int:
-        """Of the rows behind which no whole vector can be read."""
+        """The bytes of the rows after which no whole vector can be read."""
         return (self.rows - self.rest) * self.inner if self.inner % LANES else 0
 
     @property
@@ -148,7 +148,7 @@ class _Matrices:
 
     @property
     def tail_bytes(self) -> int:
-        """Of the numbers of a pair of columns."""
+        """The bytes of the numbers of a pair of columns."""
         return 4 * self.form.parameter_words
 
     @property

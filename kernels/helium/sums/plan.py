@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def pixels(self) -> int:
-        """Of a pointwise layer."""
+        """The pixels of a pointwise layer."""
         return self.geometry.batches * self.geometry.in_height * self.geometry.in_width
 
     @property
@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def whole_blocks(self) -> int:
-        """Of a pointwise layer: blocks of pixels before those behind which the input ends."""
+        """The blocks of pixels of a pointwise layer that a whole vector of the input follows."""
         channels = self.geometry.channels
         masked = min(self.pixels, -(-(-channels % LANES) // channels))
         return (self.pixels - masked) // PIXELS
@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def blocks_at_once(self) -> int:
-        """Of pixels that pass by one call, or the pixels that are fewer than a block; of bands, by a call of each."""
+        """Blocks of pixels that pass by one call, or pixels that are fewer than a block; for bands, by a call for each band."""
         rows = self.rows_together if self.crosses_rows else 1
         blocks = self.whole_blocks if self.is_pixel_by_pixel else rows * self.geometry.out_width // PIXELS
         return self.geometry.times * max(1, blocks)
@@ -124,7 +124,7 @@ class Plan:
 
     @property
     def steps(self) -> Steps:
-        """What is written, and what of the input is not needed any more."""
+        """The steps of reading and writing: the bytes that are written, and the bytes of the input that are free."""
         shape = self.geometry
         if shape.bands:
             return []
@@ -170,7 +170,7 @@ def parts_of(form: Product, blocks: int) -> list[tuple[int, int]]:
 
 
 def instructions_of(form: Product, pixels: int = PIXELS) -> int:
-    """Of a block of pixels and a pair of channels, nearly."""
+    """The instructions of a block of pixels and a pair of channels, nearly."""
     if Stationary.fits(form) and pixels == PIXELS:
         return 19 + 12 * form.vectors
     if form.left:

@@ -59,13 +59,13 @@ class _Printer:
         scratch = ("%number_a", "%number_b")[: len(POINTERS) - len(self.pointers)] if shape.beside else ()
         self.levels = Levels(self.emit, shape, scratch)
         self.late = [shape.taps - 1] if shape.beside and shape.taps > 1 else []  # taps whose weights have no vector before
-        # Of several vectors the last one leaves the vectors of sums first.
+        # The last of several vectors leaves the vectors of sums first.
         self.gathers_first = not self.late or shape.rows * shape.vectors > 1
         self.loaded: set[tuple[int, int]] = set()  # weights of the vector: tap, channel
         self.waiting: list[tuple[int, int, str]] = []  # products of late taps: pixel, tap, data
 
     def _division(self) -> tuple[Product, Product | None]:
-        """What one turn of the loop does, and what is left after it. `turns` is set."""
+        """One turn of the loop, and the part that is left after it. `turns` is set."""
         shape = self.shape
         if not self.in_loop:
             return shape, None
@@ -98,7 +98,7 @@ class _Printer:
         return emit.lines
 
     def _begin(self) -> None:
-        """What stays the same for all blocks."""
+        """Prepares the registers that stay the same for all blocks."""
         shape, emit = self.shape, self.emit
         in_frame = ["places.4"] * (not self.offsets_stay and not shape.offsets)
         in_frame += ["windows.4"] * (shape.offsets and not self.windows_stay) + ["highest.4"] * self.highest_stays
@@ -256,7 +256,7 @@ class _Printer:
                 self.emit.move(pointer, end + step)
 
     def _begin_vector(self, part: Product, position: int) -> None:
-        """Where a vector begins: loads its weights together where they are the last ones, which are shorter; else each is loaded
+        """At the begin of a vector, loads its weights together if they are the last ones, which are shorter; else each is loaded
         before its use."""
         vector, begun = divmod(position, part.columns)
         if begun:

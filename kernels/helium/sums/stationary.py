@@ -123,7 +123,7 @@ class _Printer:
             Packing(4, SINGLE).emit_weights(emit, place % 2, f"%q.weights{place | 1}", f"%q.weights{place}")
 
     def _begin(self) -> None:
-        """What comes before all pixels pass: their number, and the sums of the first ones that levels wait for."""
+        """Prints the code before all pixels pass: their number, and the sums of the first pixels, whose levels come later."""
         emit, shape = self.emit, self.shape
         emit("mov %from, %x", "mov %to, %y")
         if shape.beside:

@@ -51,7 +51,7 @@ def run_of(loops: Sequence[Loop]) -> Loop | None:
 
 
 def _instructions(run: Loop) -> int:
-    """Of a run of bytes, nearly."""
+    """The instructions of a run of bytes, nearly."""
     steps = sorted((run.source, run.target))
     if steps == [1, 1]:
         return 14 + 3 * -(-run.size // 16)
@@ -63,7 +63,7 @@ class StridedNode(KernelNode):
 
     @staticmethod
     def loops(view: NodeView) -> tuple[int, list[Loop]]:
-        """Where the first element lies in the source, and the loops."""
+        """The place of the first element in the source, and the loops."""
         raise NotImplementedError
 
     def call(self) -> Call:

@@ -38,7 +38,7 @@ class AvgPool2dInt8(PoolOfWindows, MeanPool):
 
     @property
     def zero_point(self) -> int:
-        """Of the input; sums are sums of values minus it."""
+        """The zero point of the input; sums are sums of values minus the zero point."""
         return self.inputs[0].quantization.zero_point
 
     def order_in_c(self) -> int:
@@ -71,7 +71,7 @@ class AvgPool2dInt8(PoolOfWindows, MeanPool):
         return words([(*row, *numbers) for row, numbers in zip(rows, own, strict=True)], "numbers")
 
     def divisors(self, count: int) -> tuple[numpy.float32, ...]:
-        """What sums of so many values are divided by, one after the other: once if the count is a power of two."""
+        """The numbers that divide sums of so many values, one after the other: one number if the count is a power of two."""
         scale = numpy.float32(self.outputs[0].quantization.scale)
         return (numpy.float32(count) * scale,) if count & (count - 1) == 0 else (numpy.float32(count), scale)
 
@@ -105,7 +105,7 @@ class AvgPool2dInt8(PoolOfWindows, MeanPool):
 
 
 class _Average(AvgPool2dInt8):
-    """Of stored values, divided by their number; every sum decides."""
+    """Averages stored values, divided by their number; every sum decides."""
 
     note = "integers, a line that gives all quotients"
     quotients: Callable[[numpy.ndarray, int], numpy.ndarray] = staticmethod(rounded_quotients)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Depthwise convolution with the channels in the lanes: 16 channels of one pixel at a time, any window.
 
-Products of two taps fit 16 bits together and are widened at once; four registers hold the sums of 16 channels. Where weights are
+Products of two taps fit 16 bits together and are widened at once; four registers hold the sums of 16 channels. If weights are
 no bytes, or data have a zero point of run time, both are halfwords, whose products have 32 bits.
 """
 
@@ -56,7 +56,7 @@ class Depthwise:
 
     @staticmethod
     def instructions_for(shape: Geometry) -> int:
-        """Of one image, nearly."""
+        """The instructions of one image, nearly."""
         taps, blocks = shape.kernel_height * shape.kernel_width, -(-shape.channels // LANES)
         block = 28 + 3 * bool(shape.channels % LANES) + 19 * (taps // 2) + 12 * (taps % 2)
         return shape.out_height * (40 + shape.in_width * shape.channels // 5 + shape.out_width * (10 + blocks * block))

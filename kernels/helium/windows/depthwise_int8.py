@@ -104,7 +104,7 @@ class ConvDepthwise2dInt8(KernelNode):
 
     @classmethod
     def _instructions_of_lanes(cls, view: NodeView, rows: int) -> int:
-        """Of a call for so many rows, nearly. Each copies the rows anew that its first row of the output sees."""
+        """The instructions of a call for so many rows, nearly. Each call copies again what its first row of the output sees."""
         shape, staging = replace(cls.geometry(view), out_height=rows), cls.staging(view)
         copied = 0 if staging is None else staging.bytes // 8 + staging.geometry.kernel_height * (18 + staging.copied // 8)
         return 60 + copied + Depthwise.instructions_for(shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the pools of this library share."""
+"""The common part of the pools of this library."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Series:
 
     @property
     def gathers(self) -> int:
-        """Of a channel."""
+        """The gathers of a channel."""
         return -(-self.shape.out_width // self.together)
 
     @property
@@ -118,7 +118,7 @@ class Series:
 
     @property
     def turned(self) -> list[list[bool]]:
-        """Of each group with bytes of the input, which of its values are such; the first is group `first`."""
+        """For each group with bytes of the input, which of its values are such bytes; the first is group `first`."""
         end = self.shape.left + self.copied
         return [
             [self.shape.left <= GROUP * group + value < end for value in range(GROUP)]
@@ -152,12 +152,12 @@ class Series:
 
     @property
     def numbers_bytes(self) -> int:
-        """Of a channel's numbers."""
+        """The bytes of a channel's numbers."""
         return 12 if self.fixed else 8
 
     @property
     def instructions(self) -> int:
-        """Of all images, nearly."""
+        """The instructions of all images, nearly."""
         whole, left = divmod(self.shape.out_width, TILE)
         vectors = -(-left // (TILE // 2))
         tiles = whole * (TILE + TILE // self.together + 16 + self.has_runs)

@@ -55,7 +55,7 @@ class SeriesPrinter(ChannelPrinter):
         emit(f"movw r0, #{self.shape.channels}", "vmul.i16 q6, q6, r0")
 
     def _mask(self) -> int:
-        """Of the bytes of the last tile that are stored."""
+        """The mask of the bytes of the last tile that are stored."""
         return sum(3 << 2 * lane for lane in range(TILE) if lane // 2 + TILE // 2 * (lane % 2) < self.last)
 
     def _turn(self) -> None:
@@ -95,7 +95,7 @@ class SeriesPrinter(ChannelPrinter):
         emit(*(f"vst4{part}.8 {{q0, q1, q2, q3}}, [r8]{'!' * (part == 3)}" for part in range(4)))
 
     def _addresses(self) -> None:
-        """Of the first channel's groups, so far before them as the first gather moves on."""
+        """The addresses of the first channel's groups, minus the step of the first gather."""
         emit = self.emit
         emit("movs r0, #0", "vidup.u32 q4, r0, #8", "vshl.i32 q4, q4, #3", "ldr r0, [sp]")
         emit.add("r0", "r0", -(GROUP_BYTES if self.form.has_runs else GROUP))

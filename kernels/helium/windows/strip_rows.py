@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the bytes of a channel go in strips of some rows, column by column, with their pads (strips.py)."""
+"""The places of a channel's bytes in strips of some rows, column by column, with their pads (strips.py)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StripRows:
 
     @property
     def vectors(self) -> int:
-        """Of a window."""
+        """The vectors of a window."""
         return 1 if self.is_small else 2
 
     @property
@@ -99,24 +99,24 @@ class StripRows:
 
     @property
     def begins(self) -> int:
-        """Where the first strip begins: the first rows are stored in front of it, too, where nothing reads them."""
+        """The begin of the first strip: copies of the first rows are stored before it, too, where nothing reads them."""
         return (self.copies_of_row - 1) * self.strip_bytes
 
     @property
     def bytes(self) -> int:
-        """Of scratch. Rows that no strip begins with are stored behind the last one, too. A patch reads more than what it has."""
+        """The bytes of scratch. Rows that begin no strip follow the last strip, too. A patch reads more bytes than it has."""
         last = max(self.strips, (self.deepest + 1) // 2)
         return self.begins + self.strip_bytes * last + (4 if self.is_small else 16 * self.vectors)
 
     def place_of(self, row: int, column: int) -> int:
-        """Of a byte of the image, behind the place of its first byte."""
+        """The distance of a byte of the image from its first byte."""
         top = self.shape.top
         strips = (top + row) // 2 - top // 2
         return strips * self.strip_bytes + (top + row) % 2 - top % 2 + self.rows_of_strip * column
 
     @property
     def first_place(self) -> int:
-        """Of the first byte of the image."""
+        """The place of the first byte of the image."""
         top = self.shape.top
         return self.begins + top // 2 * self.strip_bytes + top % 2 + self.rows_of_strip * self.shape.left
 
@@ -153,7 +153,7 @@ class StripRows:
 
     @property
     def instructions_of_copy(self) -> int:
-        """Of a channel."""
+        """The instructions to copy a channel."""
         if self.periods:
             return self._instructions_of_pixels
         rows, columns = self.copied
@@ -169,7 +169,7 @@ class StripRows:
 
     @property
     def moves_of_copy(self) -> int:
-        """Of the places that a row goes to, if its vectors have no register each."""
+        """The moves for the places that a row goes to, if its vectors have no register each."""
         return self.copies_of_row * (self.chunks - 1) if self.chunks > MOST_CHUNKS else 0
 
     @property

@@ -118,7 +118,7 @@ class Strips(StripRows):
 
     @property
     def numbers_bytes(self) -> int:
-        """Of a channel's numbers."""
+        """The bytes of a channel's numbers."""
         return 12 if self.fused or self.fixed else 8
 
     def steps(self, axis: int) -> tuple[int, int]:
@@ -130,7 +130,7 @@ class Strips(StripRows):
 
     @property
     def instructions(self) -> int:
-        """Of one image, nearly."""
+        """The instructions of one image, nearly."""
         shape, (rows, columns) = self.shape, self.tile
         far = sum(step >= 4096 for axis in (0, 1) for step in self.steps(axis))
         tiles = 0
@@ -142,11 +142,11 @@ class Strips(StripRows):
         return shape.channels * (tiles + self.instructions_of_copy + 45)
 
     def instructions_of_rows(self, rows: int) -> int:
-        """Of a call for so many rows of a band, nearly."""
+        """The instructions of a call for so many rows of a band, nearly."""
         return 60 + -(-rows // self.shape.out_height) * (60 + self.bytes // 8 + self.instructions)
 
     def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
-        """Of a tile of which so many rows and columns are stored."""
+        """The instructions of a tile with so many stored rows and columns."""
         parts = [part for part in self.parts_of(outputs) if part]
         sums = sum(self.loads + self.vectors * len(places) for part in parts for _, places in part)
         moves = sum(len({place // 2 for _, places in part for place in places}) for part in parts)

@@ -68,7 +68,7 @@ class StripsPrinter(ChannelPrinter):
         return emit.lines
 
     def _begin_layer(self) -> None:
-        """What stays the same for all channels, from the places at r4 and the head of the stream at r2."""
+        """Loads the numbers that stay the same for all channels, from the places at r4 and the head of the stream at r2."""
         self.emit("vldrh.u16 q6, [r4]", "ldr r9, [r2, #4]", why="offsets of stores, zero point")
         if self.form.clamps:
             self.emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
@@ -279,7 +279,7 @@ class StripsPrinter(ChannelPrinter):
             self._line(left)
 
     def _line(self, columns: int) -> None:
-        """Tiles from top to bottom, of which so many columns are stored. Where tiles overlap, the last one ends the line after a
+        """Tiles from top to bottom with so many stored columns. If tiles overlap, the last one ends the line after a
         loop: nothing is read behind it."""
         emit, form = self.emit, self.form
         whole, left = divmod(self.shape.out_height, form.tile[0])
@@ -319,7 +319,7 @@ class StripsPrinter(ChannelPrinter):
         self.emit(f"movw {register}, #{mask}", f"vmsr p0, {register}")
 
     def _behind(self, outputs: tuple[int, int]) -> tuple[int, int]:
-        """Where r1 points behind the patches of each part of a tile, from its first patch on."""
+        """The distance of r1 from the first patch of each part of a tile to the end of its patches."""
         parts, step = self.form.parts_of(outputs), self.form.steps(0)[0]
         return parts[1][0][0] if parts[1] else step, step
 

@@ -77,7 +77,7 @@ class _Products(KernelNode):
         return names, [f"const {types[name]} *{name}" for name in names]
 
     def ending(self, place: str) -> str:
-        """What becomes of `sum` for parameter number `place`."""
+        """The statement that turns `sum` into the output for parameter number `place`."""
         if not self.node.type.startswith("QLinear"):
             return "*output++ = sum;"
         low, high = self.outputs[0].dtype.range

@@ -19,7 +19,7 @@ MARGIN = 1 << 16  # for what is added to a level
 
 
 def _biases(view: NodeView) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Of the products with data and with hidden values, less what the zero points add; int64."""
+    """The biases of the products with data and with hidden values, less the zero points' part; int64."""
     data, weights, recurrence, bias, hidden, _ = view.inputs
     sums = [matrix.data.astype(numpy.int64).sum(axis=1) for matrix in (weights, recurrence)]
     return bias.data - data.quantization.zero_point * sums[0], -hidden.quantization.zero_point * sums[1]

@@ -18,7 +18,7 @@ _SPEC = ImplSpec(IOSpec(DType.float32, CHANNELS_LAST))
 
 @dataclass(frozen=True)
 class _Windows:
-    """What is computed of each window, in C."""
+    """The function of each window, in C."""
 
     name: str
     purpose: str

@@ -123,7 +123,7 @@ class LpNormalizationFloat32(_RowFunction):
 
 @kernel("Normalizer", _ROW_MAJOR)
 class NormalizerFloat32(_RowFunction):
-    """Of ai.onnx.ml: a row with the norm 0 stays."""
+    """Normalizer of ai.onnx.ml: a row with the norm 0 stays."""
 
     def call(self) -> Call:
         norm = self.operator.norm.lower()

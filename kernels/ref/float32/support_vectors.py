@@ -149,7 +149,7 @@ static void {function}(const float *input, int64_t *label, float *scores, const 
         return Call(function, _HEADERS, (*arguments, Literal(classes)), texts=(tidy(text),))
 
     def _after(self, kind: str) -> str:
-        """What becomes of the decisions."""
+        """The statements after the decisions."""
         operator = self.operator
         if kind == "probabilities":
             call = "aidge_ref_svm_probabilities_float32(decisions, scores, prob_a, prob_b, decisions + pairs, classes);"

@@ -36,7 +36,7 @@ SPEC = ImplSpec(
 class Conv2dAddInt8(KernelNode):
     @classmethod
     def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
-        """What the convolution alone takes."""
+        """The instructions of the convolution alone."""
         return Conv2dInt8.takes_per_mac(residual_convolution(view).convolution, is_narrow)
 
     @classmethod

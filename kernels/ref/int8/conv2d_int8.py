@@ -36,7 +36,7 @@ class Conv2dInt8(LinearInt8):
 
     @classmethod
     def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
-        """Of a grouped layer each output by itself, from the channels that a tap has."""
+        """Instructions for each multiply-accumulate; a grouped layer computes each output by itself, over channels of a tap."""
         usual = super().takes_per_mac(view, is_narrow)
         if view.operator.groups == 1:
             return usual

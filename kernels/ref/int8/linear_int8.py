@@ -67,8 +67,8 @@ class LinearInt8(KernelNode):
         which one long product mostly suffices, and one for biases that are joined with multipliers.
 
         The zero point's part, -zero point * sum of the weights, is added to the bias beforehand; a kernel that leaves
-        out taps (`padded`) needs the bias as it is, too, and gets both, and where the second begins. Where flash is scarce
-        that one is left out (0): the zero point is then taken from each input.
+        out taps (`padded`) needs the bias as it is, too, and gets both, and the begin of the second. If flash is scarce,
+        the second is left out (0): the zero point is then taken from each input.
         """
         numbers = linear_constants(self.operator, self.inputs, self.outputs[0], rows)
         is_one = padded and self.view.objective == "size"

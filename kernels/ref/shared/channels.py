@@ -22,7 +22,7 @@ class LinearConversion(KernelNode):
     """QuantizeLinear and DequantizeLinear: scale and zero point are the node's constant inputs."""
 
     def quantization(self) -> Quantization:
-        """What the node states."""
+        """The quantization that the node states."""
         return self.operator.quantization(self.inputs[1], self.inputs[2] if len(self.inputs) > 2 else None)
 
     def arguments(self) -> tuple[Argument, ...]:

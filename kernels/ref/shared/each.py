@@ -25,7 +25,7 @@ def operand_names(count: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Expression:
-    """What one element is: `value` over the operands (`operand_names`), the parameters p[0], p[1], ... of their type, and the
+    """One element: `value` over the operands (`operand_names`), the parameters p[0], p[1], ... of their type, and the
     `integers` k[0], k[1], ... of 32 bits; `steps` go before it.
 
     `name` tells it from every other expression over the same types. `sources` are files of this library.
@@ -90,7 +90,7 @@ def _shape_text(kind: str, count: int) -> str:
 
 
 def _axis(place: int) -> str:
-    """Where the step of an operand along an outer axis stands."""
+    """The index of an operand's step along an outer axis."""
     return f"{place * OUTER_AXES} + axis" if place else "axis"
 
 

@@ -35,7 +35,7 @@ class Ballot:
 
     @cached_property
     def _of_trees(self) -> list[list[Said]]:
-        """What the leaves of each tree say."""
+        """For each tree the kinds of answers of its leaves."""
         kinds = ({self.kinds[leaf] for leaf in leaves} for leaves in self.forest.leaves_of_trees)
         return [[self.said[kind] for kind in sorted(one)] for one in kinds]
 
@@ -53,7 +53,7 @@ class Ballot:
 
     @cached_property
     def sums(self) -> numpy.ndarray:
-        """What 0, 1, 2... votes come to, added up one after the other."""
+        """The sums of 0, 1, 2... votes, added up one after the other."""
         dtype = self.forest.weights.dtype
         found = numpy.zeros(len(self.forest.roots) + 1, dtype)
         for count in range(len(found) - 1):
@@ -118,7 +118,7 @@ class Ballot:
 
 @lru_cache(maxsize=64)
 def ballot_of(operator) -> Ballot:
-    """What the leaves of an ensemble say."""
+    """The answers of an ensemble's leaves."""
     is_classifier = isinstance(operator, TreeEnsembleClassifier)
     aggregate = Aggregate.SUM if is_classifier else operator.aggregate
     forest, adds = operator.forest, aggregate in (Aggregate.SUM, Aggregate.AVERAGE)

@@ -37,7 +37,7 @@ class Cost:
 
 
 def cost_of_slots(slots: Slots) -> Cost:
-    """What filling the slots takes."""
+    """The cost of filling the slots."""
     if not slots.count:
         return Cost(0, 0)
     limits = [len(part) for part in slots.limits if part]
@@ -48,13 +48,13 @@ def cost_of_slots(slots: Slots) -> Cost:
 
 
 def cost_of_walk(diagram: Diagram, layout: Layout) -> Cost:
-    """What trees as data take, without leaves."""
+    """The cost of trees as data, without leaves."""
     questions = sum(map(diagram.expected_questions, diagram.roots))
     return Cost(layout.bytes + _WALK_BYTES, questions * _WALK[0] + len(diagram.roots) * _WALK[1])
 
 
 def cost_of_branches(diagram: Diagram, slots: Slots) -> Cost:
-    """What trees as code take, without leaves."""
+    """The cost of trees as code, without leaves."""
     nodes = [diagram.tree(root) for root in diagram.roots]
     count = sum(map(len, nodes))
     of_node, of_leaf = _IF_BYTES[slots.type.size_bytes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the nodes of a forest find what they compare: slots of one row, each with a type, and a limit for each question."""
+"""The numbers that the nodes of a forest compare: slots of one row, each with a type, and a limit for each question."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Slots:
 
     @property
     def bytes(self) -> int:
-        """What computed slots take of the scratch bytes: whole double-words, so that anything may follow."""
+        """The scratch bytes of computed slots: whole double-words, so that anything may follow."""
         return -(-self.count * self.type.size_bytes // 8) * 8
 
 

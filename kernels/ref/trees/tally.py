@@ -42,7 +42,7 @@ class Tally:
         return [f"{one}{place};" if one.endswith("*)") else one for one in self._locals]
 
     def add(self, tree: str) -> list[str]:
-        """What follows a tree; `leaf` is the number of its leaf in its part of the table."""
+        """The statements after a tree; `leaf` is the number of its leaf in its part of the table."""
         if self.is_counted:
             return ["votes[leaf]++;"]
         if self.ballot.target_of_tree is not None:
@@ -79,7 +79,7 @@ class Tally:
         return sum(map(self.ballot.width, leaves))
 
     def constants(self, plan: Plan) -> list[Constant]:
-        """What the statements read of the flash."""
+        """The constants in flash that the statements read."""
         if self.is_counted:
             return [Constant("counted", self.ballot.sums)]
         leaves = plan.layout.table if plan.layout else [leaf for places in self.leaf_places(plan) for leaf in places]

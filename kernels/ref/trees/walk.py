@@ -79,13 +79,13 @@ class Layout:
 
     @property
     def trees(self) -> numpy.ndarray:
-        """What the loop over the trees reads: sizes, and with places of their own these, too."""
+        """The numbers that the loop over the trees reads: sizes, and the trees' own places, if they have any."""
         columns = [self.sizes, *([self.own_places] if self.own_places else [])]
         return numpy.array(columns, numpy.uint16).T
 
     @property
     def bytes(self) -> int:
-        """What the arrays take in flash, without what leaves say."""
+        """The bytes of the arrays in flash, without the answers of leaves."""
         return self.stream.nbytes + self.trees.nbytes
 
 
@@ -116,7 +116,7 @@ def laid_out(diagram: Diagram, slots: Slots, width: Callable[[int], int], entry_
 
 
 def places_of(leaves: Sequence[int], width: Callable[[int], int]) -> dict[int, int]:
-    """Where the entries of each leaf begin, one leaf after the other."""
+    """The places of the entries of each leaf, one leaf after the other."""
     ends = numpy.cumsum([0, *map(width, leaves)]).tolist()
     return dict(zip(leaves, ends))
 

@@ -181,8 +181,8 @@ def _vectors(arguments: argparse.Namespace, view: GraphView) -> tuple[Vectors, l
 
 def _for_old(arguments: argparse.Namespace, view: GraphView, claim: Claim) -> Vectors:
     """The same inputs by the scales of the old program; stored values that state no scale are the same bytes for both."""
-    assert claim.calls is not None
-    scales = {name: quantization_in(port.scale) for name, port in zip(view.given, claim.calls.inputs)}
+    assert claim.passed is not None
+    scales = {name: quantization_in(port.scale) for name, port in zip(view.given, claim.passed.inputs)}
     tensors = {name: replace(view.tensor(name), quantization=scale) for name, scale in scales.items() if scale}
     return _vectors(arguments, replace(view, tensors={**view.tensors, **tensors}))[0]
 
@@ -222,9 +222,9 @@ def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileReques
 
 def _differing_ports(request: CompileRequest, old: Claim, new: Claim, elf: Path) -> list[str]:
     """Lines about scales that differ; AidgeError where inputs or outputs cannot be the same bytes."""
-    assert old.calls is not None and new.calls is not None
-    lines = []
-    for side, before, after in (("input", old.calls.inputs, new.calls.inputs), ("output", old.calls.outputs, new.calls.outputs)):
+    assert old.passed is not None and new.passed is not None
+    lines, sides = [], (("input", old.passed.inputs, new.passed.inputs), ("output", old.passed.outputs, new.passed.outputs))
+    for side, before, after in sides:
         if [_bytes_of(one) for one in before] != [_bytes_of(one) for one in after]:
             raise AidgeError(
                 f"has the {side}s {_words(before)}; the new model has {_words(after)}",
@@ -258,7 +258,7 @@ def _figures(elf: Path, board: Board, claim: Claim, instructions: int | None) ->
     bound = stack.runs.get(f"{claim.model}_run") if stack else None
     kept = (*claim.arenas, *((claim.state,) if claim.state else ()), *claim.kept)
     return {
-        "ram_bytes": sum(part.size_bytes for part in kept),
+        "ram_bytes": sum(part.size_bytes for part in kept) + (0 if claim.arenas else claim.arena_bytes),
         "code_bytes": code_bytes(elf, claim.model),
         "weights_bytes": claim.weights_bytes,
         "stack_bytes": bound.bytes if bound else None,

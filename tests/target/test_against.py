@@ -17,6 +17,7 @@ from tests.command import Result, aidge_build
 from tests.compiled import request_of
 from tests.programs import needs_cross_compiler
 from tests.small_model import small_model
+from tests.stateful import MODELS
 
 pytestmark = needs_cross_compiler
 BOARD, VECTORS = "stm32f4", 4
@@ -112,20 +113,37 @@ def test_one_file_with_other_values_is_a_failure(folder, old, tmp_path):
     assert done.exit_code == 1 and "FAILED: the same model file gives other values" in done.stdout, done
 
 
-@pytest.mark.parametrize("words", [("--io", "arena"), ("--update", "weights")], ids=" ".join)
-def test_inputs_in_the_arena_and_weights_that_are_bound_are_as_in_the_firmware(folder, words):
-    elf, known = linked(folder, words[1], *words)
+CALLER = ("--arena", "caller")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--io", "arena"),
+        ("--update", "weights"),
+        CALLER,
+        (*CALLER, "--io", "arena"),
+        (*CALLER, "--max-step", "5000"),
+        (*CALLER, "--update", "weights", "--integrity", "on", "--io", "arena"),
+    ],
+    ids=" ".join,
+)
+def test_memory_and_weights_that_the_firmware_hands_over_are_as_in_the_firmware(folder, words):
+    elf, known = linked(folder, "-".join(words), *words)
     data = verified(folder, "a", "--against", elf, "--json").json
-    assert data["ok"] and data["differing_values"] == 0
+    assert data["ok"] and data["differing_values"] == 0 and data["old"]["ram_bytes"] == data["new"]["ram_bytes"] > 0
     assert abs(data["old"]["instructions"] - known["instructions_per_inference"]) <= 1
 
 
 def test_programs_that_cannot_get_the_same_bytes_are_refused(folder, old):
     refused = verified(folder, "wide", "--against", old[0])
     assert refused.exit_code == 2 and "output int8 [1, 3]" in refused.stderr and "output int8 [1, 4]" in refused.stderr
-    elf, _ = linked(folder, "caller", "--arena", "caller")
-    refused = verified(folder, "a", "--against", elf)
-    assert refused.exit_code == 2 and "the firmware owns its arena" in refused.stderr
+    (folder / "sum.onnx").write_bytes(MODELS["a running sum in place"].file())
+    numpy.savez(folder / "sum.npz", x=numpy.ones((VECTORS, 1, 4), numpy.float32))
+    words = ("--board", BOARD, "--io-data", folder / "sum.npz", *CALLER, "--state=n=s")
+    assert aidge_build("verify", folder / "sum.onnx", *words, "--keep", folder / "sum").exit_code == 0
+    refused = aidge_build("verify", folder / "sum.onnx", *words, "--against", folder / "sum" / "model.elf")
+    assert refused.exit_code == 2 and "the firmware owns its state" in refused.stderr
     refused = verified(folder, "a", "--against", old[0], "--name", "kws")
     assert refused.exit_code == 2 and "its models are model" in refused.stderr
 

@@ -90,7 +90,6 @@ def test_the_claim_says_what_the_firmware_passes(options, first, arguments):
     made = emit(chain(options=options))
     claim = claim_from(made.manifest["claim"])
     assert claim.passed is not None and (claim.passed.first, claim.passed.arguments("toy_run")) == (first, arguments)
-    assert (claim.calls == claim.passed) == (options.arena == "static")
     place = re.search(r"#define TOY_INPUT\b.*(?:\[|\+ )(\d+)", made.files["toy.h"].decode())
     assert claim.passed.inputs[0].offset_bytes == (int(place[1]) if place else 0) and bool(place) == (options.io == "arena")
 
@@ -137,7 +136,7 @@ def test_a_claim_of_pushed_rows_says_how_long_they_are():
     functions = [f"kws_{name}" for name in ("run", "begin", "push_x", "end")]
     claim = {**CLAIM, "functions": functions, "passed": {"inputs": [{**port, "row_bytes": 3}], "outputs": [port]}}
     passed = claim_from(claim).passed
-    assert passed is not None and passed.goes_by_rows and claim_from(claim).calls is None
+    assert passed is not None and passed.goes_by_rows
     assert (passed.first, passed.run, passed.begins, passed.pushes) == ("", *functions[:3])
     for wrong in ([], [port], [{**port, "row_bytes": 3}] * 2, [{**port, "row_bytes": -1}]):
         with pytest.raises(ValueError):

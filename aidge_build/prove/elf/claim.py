@@ -86,10 +86,10 @@ class Claim:
     where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host", or "" for any core.
     `unaligned`: words may be read and written at any address. `interface` and `code` are the digests of the header and of the
     code file that the constants were generated with. `functions` are the functions that the firmware calls. `is_contradicted`:
-    another claim of the model says otherwise. `passed` is what N_run gets, None where the claim does not say it; `calls` is the
-    same, but None where N_run cannot be called with nothing but the claim. `features` are the features of the core that kernels
-    were chosen for, `made_with` the options of the command except for paths; None if the claim does not say them. `max_step` are
-    the instructions that each of the `step_count` steps of an inference may take, 0 where it runs in one piece.
+    another claim of the model says otherwise. `passed` is what N_run gets, None where the claim does not say it. `features` are
+    the features of the core that kernels were chosen for, `made_with` the options of the command except for paths; None if the
+    claim does not say them. `max_step` are the instructions that each of the `step_count` steps of an inference may take, 0 where
+    it runs in one piece.
     """
 
     model: str
@@ -120,7 +120,6 @@ class Claim:
     step_count: int = 0
     features: tuple[str, ...] | None = None
     made_with: tuple[str, ...] | None = None
-    calls: ClaimedCall | None = None
     passed: ClaimedCall | None = None
     tool: str = ""  # the version of aidge-build that made it, if the claim says it
 
@@ -172,7 +171,6 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
     """Returns the claim in a note's JSON, for a program with pointers of 64 bits or 32. ValueError names the field that is wrong
     or contradicts another one."""
     read = _Fields(fields)
-    passed = _passed_by(read)
     claim = Claim(
         model=read.text("model", _SYMBOL),
         arena_bytes=read.count("arena_bytes"),
@@ -198,8 +196,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         step_count=_of_steps(read, "count"),
         features=read.several("features", _text) if "features" in read.fields else None,
         made_with=_made_with(read),
-        calls=passed if "calls" in read.fields else None,
-        passed=passed,
+        passed=_passed_by(read),
         tool=read.text("tool", _TOOL) if "tool" in read.fields else "",
     )
     if claim.arenas and not 0 <= claim.arena_bytes - sum(part.size_bytes for part in claim.arenas) <= _gaps_bytes(claim.arenas):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aidge_build.base.errors import AidgeError, CheckFailed
-from aidge_build.base.version import VERSION
 from aidge_build.boards import Board, Region
 from aidge_build.build.emit.blob import SIZE_BYTE
 from aidge_build.prove.elf.claim import Claim
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 _PLACES = (0x60000000, 0x70000000, 0x90000000, 0xA0000000)
 _NO_WEIGHTS = "the firmware binds weights from elsewhere: --block FILE binds your block"
 _PAGE, _ALIGNMENT = 4096, 256  # of the longest line of a cache, too
+_INSTANCE_BYTES = 4096  # more than any; a claim does not say how many
 
 
 @dataclass(frozen=True)
@@ -91,17 +91,23 @@ def calling(
 ) -> Iterator[Caller]:
     """The model of a linked program, ready for calls of at most `limit` instructions together; otherwise as `call_claimed`."""
     calls = require_callable(claim, elf)
-    inputs, outputs = calls.inputs, calls.outputs
+    ports = (*calls.inputs, *calls.outputs)
     run_symbol = f"{claim.model}_run"
     opened = _in_qemu if calls_in_qemu(board) else _at_main
     with opened(elf, board, run_symbol, limit) as (machine, program):
         counter = machine.counter()
-        sizes = [one.size_bytes for one in (*inputs, *outputs) if not one.symbol]
-        *given, place = _own_memory(machine, board, [*sizes, len(block or b"")])
-        pointers = iter(given)
+        sizes = [one.size_bytes for one in ports if not one.symbol]
+        owned = [claim.arena_bytes if calls.first else 0, _INSTANCE_BYTES if calls.first == "instance" else 0]
+        arena, instance, *pointers, place = _own_memory(machine, board, [*owned, *sizes, len(block or b"")])
+        given = iter(pointers)
         places = [
-            _address(program, one.symbol) + one.offset_bytes if one.symbol else next(pointers) for one in (*inputs, *outputs)
+            (arena if calls.first else _address(program, one.symbol)) + one.offset_bytes if one.symbol else next(given)
+            for one in ports
         ]
+        first = {"arena": [arena], "instance": [instance]}.get(calls.first, [])
+        if calls.first == "instance":
+            name = f"{claim.model}_init"
+            _require_done(machine.call(_address(program, name), (instance, arena), program.main_address), elf, name)
         if claim.update:
             if block is None:
                 place = _address(program, f"{claim.model}_weights", _NO_WEIGHTS)
@@ -109,37 +115,36 @@ def calling(
             else:
                 machine.write(place, block)
                 size = len(block)
-            _bind(machine, program, claim, (place, size))
-        yield Caller(machine, program, calls, places, given, lambda: counter.total)
+            _bind(machine, program, claim, (*first, place, size))
+        yield Caller(machine, program, calls, places, [*first, *pointers], lambda: counter.total)
 
 
 def require_callable(claim: Claim, elf: Path) -> ClaimedCall:
     """Returns how N_run is called; AidgeError (USAGE) says why it cannot be, with nothing but the claim."""
-    if claim.calls is None:
+    if claim.passed is None or not_callable(claim):
         raise AidgeError(
             f"{claim.model} cannot be called from outside: {not_callable(claim)}",
             where=str(elf),
             hint=f"leave the program out; its figures: aidge-build report {elf.name} --json",
             code="USAGE",
         )
-    return claim.calls
+    return claim.passed
 
 
 def not_callable(claim: Claim) -> str:
     """Returns why N_run cannot be called with nothing but the claim; "" if it can."""
-    if claim.calls is not None:
-        return ""
-    if any(name.startswith((f"{claim.model}_push_", f"{claim.model}_pull_")) for name in claim.functions):
+    if claim.passed is None:
+        return f"version {claim.tool or 'unknown'} of aidge-build generated it, and did not say how"
+    if claim.passed.goes_by_rows:
         return "an input or output goes by rows"
-    if not claim.arenas and (claim.arena_bytes or claim.tool == VERSION):
-        return "the firmware owns its arena (--arena caller)"
-    return f"version {claim.tool or 'unknown'} of aidge-build generated it, and did not say how"
+    has_state = claim.passed.first == "instance" and f"{claim.model}_reset" in claim.functions
+    return "the firmware owns its state (--arena caller)" if has_state else ""
 
 
-def _bind(machine: Machine, program: Program, claim: Claim, weights: tuple[int, int]) -> None:
-    """Calls N_bind with the weights at (address, bytes)."""
+def _bind(machine: Machine, program: Program, claim: Claim, words: Sequence[int]) -> None:
+    """Calls N_bind with the arguments `words`."""
     name = f"{claim.model}_bind"
-    if status := machine.call(_address(program, name), weights, program.main_address):
+    if status := machine.call(_address(program, name), words, program.main_address):
         raise CheckFailed(
             f"{name} returned {status}: the block is damaged, cut off, or for other code",
             where=program.image.path,

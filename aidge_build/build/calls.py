@@ -59,7 +59,9 @@ def make_program(
         format_copies_bytes=assignment.bytes_copied,
         formats_proved=assignment.formats_proved,
         fast=request.fast,
-        monitoring=monitoring_of(assignment.view, request.options, seen_ranges(request, assignment.view)),
+        monitoring=monitoring_of(
+            assignment.view, request.options, seen_ranges(request, assignment.view), "fpu" in request.target.features
+        ),
     )
     return with_names(program)
 

@@ -16,7 +16,6 @@ from aidge_build.boards.reader import size_of
 from aidge_build.build.emit.blob import LARGEST_VERSION
 from aidge_build.plan.constant_regions import require_places, rooms_of
 from aidge_build.plan.fast_memory import AUTO, FastMemory, read_fast_memory
-from aidge_build.plan.monitoring import require_monitorable
 from aidge_build.plan.options import Options
 from aidge_build.prepare.quantization import Scheme
 from aidge_build.sources.dims import Bound
@@ -38,7 +37,6 @@ def monitor_samples(
     """The content of the file with usual inputs for --monitor on, and its path; both empty without a file."""
     if options.monitor == "off" and arguments.monitor_samples is not None:
         raise needs_option("monitor-samples", "--monitor on")
-    require_monitorable(options)
     path = arguments.monitor_samples or arguments.quantize if options.monitor == "on" else None
     return (read(Path(path)), (str(path),)) if path else (b"", ())
 

@@ -31,8 +31,9 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.plan.counting import elements_of_step, instructions_at_end
 from aidge_build.plan.options import Options
-from aidge_build.plan.seen_range import BINS, SUMS, SeenRange
+from aidge_build.plan.seen_range import BINS, SUMS, SeenRange, sum_dtype
 
 MAGIC = b"AMON"
 FORMAT = 1
@@ -54,13 +55,25 @@ _VALUES = tuple(part / 8 - 0.5 for part in range(1, 8))
 
 @dataclass(frozen=True)
 class MonitoredInput:
-    """An input with counters: `index` among the inputs; `seen` is None if no samples say what is usual: saturation is counted."""
+    """An input with counters: `index` among the inputs; `seen` is None if no samples say what is usual: saturation is counted.
+    With --max-step a step counts up to `piece` elements."""
 
     name: str
     index: int
     dtype: DType
     elements: int
     seen: SeenRange | None
+    piece: int = 0
+
+    @property
+    def steps(self) -> int:
+        """The steps that count the input."""
+        return -(-self.elements // self.piece) if self.piece else 0
+
+    @property
+    def sums(self) -> DType | None:
+        """The type of its sums; None without samples."""
+        return sum_dtype(self.dtype, self.elements) if self.seen else None
 
     @property
     def ends(self) -> tuple[int, int] | None:
@@ -110,10 +123,12 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """The counters of a model."""
+    """The counters of a model. If the elements of an input are counted in several calls (`is_in_pieces`), RAM holds the sums of
+    the elements so far: an inference that is left before its end counts nothing."""
 
     inputs: tuple[MonitoredInput, ...]
     outputs: tuple[MonitoredOutput, ...]
+    is_in_pieces: bool = False
 
     @property
     def histograms(self) -> tuple[Histogram, ...]:
@@ -140,8 +155,20 @@ class Monitoring:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of the counters in RAM."""
-        return -(-self.counter_bytes // 4) * 4
+        """The bytes of the counters in RAM, and of the sums."""
+        return -(-(self.sum_bytes + self.counter_bytes) // self.alignment) * self.alignment
+
+    @property
+    def alignment(self) -> int:
+        """The alignment of the struct in bytes: sums may have 64 bits."""
+        return max([4, *(one.sums.size_bytes for one in self.inputs if one.sums and self.is_in_pieces)])
+
+    @property
+    def sum_bytes(self) -> int:
+        """The bytes of the sums: four numbers of an input with samples, and its saturated elements and the elements beyond."""
+        if not self.is_in_pieces:
+            return 0
+        return sum(8 + (4 * one.sums.size_bytes if one.sums else 0) for one in self.inputs)
 
     @property
     def counter_bytes(self) -> int:
@@ -163,21 +190,24 @@ class Monitoring:
         return MAGIC + bytes([FORMAT, len(self.inputs)]) + self.dump_bytes.to_bytes(2, "little")
 
 
-def monitoring_of(view: GraphView, options: Options, seen: dict[str, SeenRange]) -> Monitoring | None:
+def monitoring_of(view: GraphView, options: Options, seen: dict[str, SeenRange], has_fpu: bool = True) -> Monitoring | None:
     """Returns the counters of a graph, with what samples say about its inputs; None if the options ask for none. AidgeError
-    (MONITOR) if there is nothing to count."""
+    (MONITOR) if there is nothing to count, or (USAGE) an output to count that is never in memory as a whole."""
     if options.monitor == "off":
         return None
     inputs = [
-        MonitoredInput(name, index, tensor.dtype, tensor.elements, seen.get(name))
+        MonitoredInput(
+            name,
+            index,
+            tensor.dtype,
+            tensor.elements,
+            seen.get(name),
+            elements_of_step(tensor, options.max_step, has_fpu) if options.max_step else 0,
+        )
         for index, (name, tensor) in enumerate((name, view.tensor(name)) for name in view.given)
         if is_counted(tensor) and (name in seen or not tensor.dtype.is_float)
     ]
-    outputs = [
-        MonitoredOutput(name, index, tensor.dtype, tensor.elements, kind)
-        for index, (name, tensor) in enumerate((name, view.tensor(name)) for name in view.handed_out)
-        if (kind := kind_of(tensor)) is not None
-    ]
+    outputs = _outputs(view)
     if not inputs and not outputs:
         raise AidgeError(
             "counts nothing of this model: no input has samples or an integer type, and no output is a score of classes, a class "
@@ -186,7 +216,18 @@ def monitoring_of(view: GraphView, options: Options, seen: dict[str, SeenRange])
             hint="add --monitor-samples F.npz, or leave out --monitor",
             code="MONITOR",
         )
-    return Monitoring(tuple(inputs), tuple(outputs))
+    if outputs and options.output == "rows":
+        what = f"output '{outputs[0].name}' is counted as a whole, and by rows it never is in memory as a whole"
+        raise AidgeError(what, where="--monitor", hint="--output whole", code="USAGE")
+    return Monitoring(tuple(inputs), tuple(outputs), bool(options.max_step) or "rows" in (options.input, options.output))
+
+
+def _outputs(view: GraphView) -> list[MonitoredOutput]:
+    return [
+        MonitoredOutput(name, index, tensor.dtype, tensor.elements, kind)
+        for index, (name, tensor) in enumerate((name, view.tensor(name)) for name in view.handed_out)
+        if (kind := kind_of(tensor)) is not None
+    ]
 
 
 def monitor_bytes(view: GraphView, options: Options) -> int:
@@ -213,17 +254,12 @@ def kind_of(tensor: Tensor) -> Literal["scores", "number", "value"] | None:
     return "scores" if is_row and tensor.elements <= MOST_CLASSES else None
 
 
-def require_monitorable(options: Options) -> None:
-    """Raises AidgeError (USAGE) if other options exclude --monitor."""
-    if options.monitor == "off":
-        return
-    if options.input == "rows":
-        raise _error("an input by rows is never there as a whole", "--input whole")
-    if options.output == "rows":
-        raise _error("an output by rows is never there as a whole", "--output whole")
-    if options.max_step:
-        raise _error("counting an input is one piece, which no bound of a step covers", "one of --monitor and --max-step")
-
-
-def _error(what: str, hint: str) -> AidgeError:
-    return AidgeError(what, where="--monitor", hint=hint, code="USAGE")
+def monitor_at_end(view: GraphView, options: Options, has_fpu: bool) -> int:
+    """Returns the instructions with which the last step of an inference counts; 0 without a monitor or steps."""
+    if options.monitor == "off" or not options.max_step:
+        return 0
+    inputs = [tensor for name in view.given if is_counted(tensor := view.tensor(name))]
+    counted = Monitoring((), tuple(_outputs(view)))
+    return instructions_at_end(
+        inputs, [view.tensor(one.name) for one in counted.outputs], counted.bins + len(inputs) * BINS * len(SUMS), has_fpu
+    )

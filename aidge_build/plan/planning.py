@@ -19,6 +19,7 @@ from aidge_build.plan.cascade.question import Found
 from aidge_build.plan.cascade.search import ALL, QUICK, Effort
 from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.monitoring import monitor_at_end
 from aidge_build.plan.options import Options
 from aidge_build.plan.place import Placed
 from aidge_build.plan.placement import Arena, arena_of, place
@@ -119,7 +120,9 @@ class Planning:
     def _limit(self) -> Limit | None:
         if not self._options.max_step:
             return None
-        return Limit(self._options.max_step, self._kernels.libraries, "fpu" in self._kernels.target.features)
+        has_fpu = "fpu" in self._kernels.target.features
+        monitor = monitor_at_end(self._whole[0].view, self._options, has_fpu)
+        return Limit(self._options.max_step, self._kernels.libraries, has_fpu, monitor=monitor)
 
     def _short(self, found: Found) -> Found:
         """Returns the plan, with layers cut if an inference runs in steps."""

@@ -202,11 +202,13 @@ class Program:
 
     @cached_property
     def step_count(self) -> int:
-        """The number of steps of an inference: one for each layer outside cascades, the steps of each cascade, one for all
-        stores."""
+        """The number of steps of an inference: the steps of the monitor that count inputs, one for each layer outside cascades,
+        the steps of each cascade, one for all stores and for the monitor's end."""
         inside = {name for cascade in self.schedule.cascades for name in cascade.nodes}
         alone = sum(layer.node.name not in inside for layer in self.layers) - len(self.stores)
-        return alone + sum(len(cascade.steps) for cascade in self.schedule.cascades) + bool(self.stores)
+        counting = sum(one.steps for one in self.monitoring.inputs) if self.monitoring else 0
+        of_cascades = sum(len(cascade.steps) for cascade in self.schedule.cascades)
+        return counting + alone + of_cascades + bool(self.stores or self.monitoring)
 
     @cached_property
     def moments(self) -> tuple[dict[int, int], dict[int, int]]:

@@ -47,12 +47,13 @@ class TooLong(AidgeError):
 class Limit:
     """The most instructions of a step, and the lengths of kernels as the libraries state them. Lengths are maxima; with
     `is_least` they are minima for a kernel that nobody measured, or that was measured on cores with an FPU. Only the linked ELF
-    tells the real length."""
+    tells the real length. `monitor` are the instructions with which the last step counts the answers."""
 
     max_step: int
     libraries: Sequence[Library]
     has_fpu: bool = True
     is_least: bool = False
+    monitor: int = 0
 
     def length(self, kernel: Kernel, seen: NodeView) -> int:
         """Returns the instructions of a step that calls this kernel once."""
@@ -149,7 +150,7 @@ def in_pieces(
             refused.append(layers.refusal(node))
         elif (found := found or layers.finest_cut(node)) is not None:
             cuts[node.name] = found
-    refused += _too_long_stores(layers)
+    refused += _too_long_end(layers)
     if refused:
         raise max(refused, key=lambda error: error.least)
     return _with_cuts(assignment, demands, reuse, io_outside, best, cuts) if cuts else best
@@ -257,13 +258,14 @@ class _Layers:
         return replace(self, limit=replace(self.limit, max_step=max_step))
 
 
-def _too_long_stores(layers: _Layers) -> list[TooLong]:
-    """Returns an error if the copies of the next values of states exceed a step: they are made in one step, so that an abandoned
-    inference changes no state."""
-    stores = stores_of(layers.assignment)
-    if sum(map(layers.at_least.length, stores)) <= layers.limit.max_step:
+def _too_long_end(layers: _Layers) -> list[TooLong]:
+    """Returns an error if the last step is too long: it copies the next values of states and counts the answers, so that an
+    abandoned inference changes nothing."""
+    stores, monitor = stores_of(layers.assignment), layers.limit.monitor
+    if sum(map(layers.at_least.length, stores)) + monitor <= layers.limit.max_step:
         return []
-    why = "in one step so that a state never changes in part"
-    length = sum(map(layers.length, stores))
-    what = f"copying the next values of states takes about {length:,} instructions, {why}"
-    return [TooLong(what, stores[0].where(), length)]
+    why = "in one step so that an inference that is left changes nothing"
+    done = "copying the next values of states" if stores else "counting answers"
+    length = sum(map(layers.length, stores)) + monitor
+    what = f"{done}{' and counting answers' if stores and monitor else ''} takes about {length:,} instructions, {why}"
+    return [TooLong(what, stores[0].where() if stores else "--monitor", length)]

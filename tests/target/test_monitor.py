@@ -86,9 +86,11 @@ def simulated(program: Program, vectors: dict[str, numpy.ndarray]) -> Simulated:
     return counters
 
 
-def test_each_instance_counts_what_the_table_says_and_a_reset_begins_anew(tmp_path):
+@pytest.mark.parametrize("max_step", [0, 6000], ids=["whole", "in steps"])
+def test_each_instance_counts_what_the_table_says_and_a_reset_begins_anew(max_step, tmp_path):
     random = numpy.random.default_rng(5)
-    program = program_with(KINDS, tmp_path, drawn(random, 40, 1.0), arena="caller")
+    program = program_with(KINDS, tmp_path, drawn(random, 40, 1.0), arena="caller", max_step=max_step)
+    assert [one.steps for one in program.monitoring.inputs] == [int(max_step > 0)] * 3
     vectors = drawn(random, 1500, 1.2)
     for name, content in emit(program).files.items():
         (tmp_path / name).write_bytes(content)
@@ -145,17 +147,25 @@ def test_an_emulated_core_counts_the_same_and_check_knows_the_counters(tmp_path)
     assert judged.exit_code == 1 and "CHANGED: " in judged.stdout, judged
 
 
+ROWS = model("y = Relu(x)", inputs="float[1,1,10,1] x", outputs="float[1,1,10,1] y")
+MANY = model("y = Max(x, x)", inputs="int8[1,64] x", outputs="int8[1,64] y")
+
+
 @pytest.mark.parametrize(
-    ("words", "reason"),
+    ("data", "words", "reason"),
     [
-        (("--monitor-samples", "x.npz"), "works only with --monitor"),
-        (("--monitor", "on", "--input", "rows"), "an input by rows is never there as a whole. Hint: --input whole"),
-        (("--monitor", "on", "--output", "rows"), "an output by rows is never there as a whole. Hint: --output whole"),
-        (("--monitor", "on", "--max-step", "5000"), "which no bound of a step covers. Hint: one of --monitor and --max-step"),
+        (ROWS, ("--monitor-samples", "x.npz"), "works only with --monitor"),
+        (ROWS, ("--monitor", "on", "--output", "rows"), "--monitor: output 'y' is counted as a whole, and by rows it never is"),
+        (
+            MANY,
+            ("--monitor", "on", "--max-step", "1500"),
+            "--monitor: counting answers takes about 2,560 instructions, in one step",
+        ),
     ],
 )
-def test_options_that_exclude_a_monitor_are_refused(words, reason, tmp_path):
-    refused = aidge_build("compile", DIGITS, "--out", tmp_path, "--cpu", "cortex-m4", *words)
+def test_options_that_exclude_a_monitor_are_refused(data, words, reason, tmp_path):
+    (tmp_path / "net.onnx").write_bytes(data)
+    refused = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--cpu", "cortex-m4", *words)
     assert refused.exit_code == 2 and reason in refused.stderr and refused.stderr.count("\n") == 1, refused
 
 

@@ -223,3 +223,49 @@ def test_the_weights_of_the_program_are_bound_at_first_if_others_may_replace_the
     memory = _Model(replace(image, by_name=named), instructions, claim)._at_first()
     assert [memory.load(DATA + at, 4) for at in (4, 8, 12)] == [None, DATA + 16 if known else None, None]
     assert memory.load(DATA + 12, 1) is None
+
+
+# The step takes two instructions more if the counter at the end of the model's memory is not zero, as it is at first.
+COUNTING = """
+net_init:
+    mov r2, #0
+    str r2, [r0, #8]
+    str r2, [r0, #32]
+    mov r0, #0
+    bx lr
+net_monitor_reset:
+    mov r2, #0
+    str r2, [r0, #32]
+    bx lr
+net_begin:
+    mov r0, #0
+    bx lr
+net_step:
+    ldr r1, [r0, #8]
+    cmp r1, #0
+    bne .full
+    ldr r1, [r0, #32]
+    cmp r1, #0
+    beq .first
+    nop
+    nop
+.first:
+    mov r0, #0
+    bx lr
+.full:
+    b .full
+"""
+
+
+def test_counters_of_earlier_inferences_may_have_any_value_in_an_instance() -> None:
+    assert bound(COUNTING, functions=("net_init",), step_count=1).steps == (StepBound("", 10),)
+    without = COUNTING.replace("net_monitor_reset", "net_other")
+    assert bound(without, functions=("net_init",), step_count=1).steps == (StepBound("", 8),)
+
+
+@pytest.mark.parametrize("word, instructions", [("monitor", 10), ("steps", 8)])
+def test_counters_of_earlier_inferences_may_have_any_value_in_an_array(word, instructions) -> None:
+    step = COUNTING[COUNTING.index("net_begin") :].replace("net_step:", "net_step:\nmovw r0, #0\nmovt r0, #8192")
+    kept = (SimpleNamespace(word=word, symbol="array", size_bytes=64),)
+    step = step.replace("ldr r1, [r0, #8]", "mov r1, #0")
+    assert bound(step, kept=kept, step_count=1).steps == (StepBound("", instructions + 2),)

@@ -125,7 +125,9 @@ def _text(
     header_digest, layout = digests
     before, steps = run_steps(program, layers, cascades)
     record, hooks = record_text(program, ports), hooks_of(program, ports)
-    prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
+    monitor = monitor_text(program, ports, has_instances(program))
+    first = (*(hooks.before_input.calls if hooks else ()), *(monitor.before if monitor else ()))
+    prepared = [*(text for step in before for text in _handed_on(step)), *first]
     called: Called = (*layers, *cascades)
     handed_on = " ".join(text for layer in called for text in _handed_on(layer))
     return render_file(
@@ -165,7 +167,7 @@ def _text(
         stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)], hooks),
         owns_steps=owns_steps(program),
         record=record,
-        monitor=monitor_text(program, ports, has_instances(program)),
+        monitor=monitor,
     )
 
 

@@ -41,14 +41,13 @@ def kept_arrays(program: Program) -> tuple[Kept, ...]:
         found.append(Kept("steps", steps_symbol(program), waiting.size_bytes, waiting.alignment))
     recording = program.recording
     if recording is not None:
-        found.append(_words("record", record_symbol(program.name), recording.size_bytes))
+        found.append(_array("record", record_symbol(program.name), recording.size_bytes, WORD))
     integrity = Integrity.of(program.options)
     if integrity is not None and program.options.arena == "static":
-        size, alignment = integrity.size_bytes, integrity.alignment
-        found.append(Kept("integrity", integrity_symbol(program), lambda _: size, lambda _: alignment))
+        found.append(_array("integrity", integrity_symbol(program), integrity.size_bytes, integrity.alignment))
     monitoring = program.monitoring
     if monitoring is not None and program.options.arena == "static":
-        found.append(_words("monitor", monitor_symbol(program.name), monitoring.size_bytes))
+        found.append(_array("monitor", monitor_symbol(program.name), monitoring.size_bytes, monitoring.alignment))
     if program.options.replaces_weights and program.options.arena == "static":
         found.append(
             Kept("bound", bound_symbol(program), lambda pointer_bytes: pointer_bytes, lambda pointer_bytes: pointer_bytes)
@@ -61,6 +60,6 @@ def keeping_functions(program: Program) -> tuple[str, ...]:
     return (*(record_functions(program.name) if program.recording else ()), *monitor_functions(program))
 
 
-def _words(word: str, symbol: str, size_bytes: int) -> Kept:
-    """Returns an array of words, which has no pointers."""
-    return Kept(word, symbol, lambda _: size_bytes, lambda _: WORD)
+def _array(word: str, symbol: str, size_bytes: int, alignment: int) -> Kept:
+    """Returns an array without pointers."""
+    return Kept(word, symbol, lambda _: size_bytes, lambda _: alignment)

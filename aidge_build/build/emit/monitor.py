@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""N_monitor as C: the counters, the functions that N_run calls around the layers, and the functions of the firmware."""
+"""N_monitor as C: the counters, the functions that N_run calls around the layers, and the functions of the firmware.
+
+An inference in steps or by rows counts an input in several calls. Each adds elements to sums; the end of the inference turns the
+sums into counters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -17,7 +21,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.plan.constant_arrays import Array, integer
 from aidge_build.plan.monitoring import FULL, Histogram, MonitoredInput, MonitoredOutput, Monitoring
 from aidge_build.plan.program import Program
-from aidge_build.plan.seen_range import Number, sum_dtype
+from aidge_build.plan.seen_range import Number
 
 _FIELD = "monitored"
 _WRITTEN = (("saturated", 4), ("beyond", 4), ("with_saturated", 2), ("with_beyond", 2))
@@ -67,7 +71,9 @@ class OutputText:
 @dataclass(frozen=True)
 class MonitorText:
     """The values for the templates. `at` is the address of the counters, `before` and `after` are statements of N_run. `written`
-    are the arrays in the order of the dump, with the bytes of an element; `sizes` are the bins of each histogram."""
+    are the arrays in the order of the dump, with the bytes of an element; `sizes` are the bins of each histogram. If an input is
+    counted in several calls (`is_in_pieces`), `sum_bytes` of sums precede the `counter_bytes` of the counters, and `pushed` are
+    the condition and the statement of N_push_<input> ("": none)."""
 
     type: str
     symbol: str
@@ -87,6 +93,10 @@ class MonitorText:
     written: tuple[tuple[str, int], ...]
     own: str
     parameters: str
+    is_in_pieces: bool
+    sum_bytes: int
+    counter_bytes: int
+    pushed: tuple[str, str]
     full: int = FULL
     c_types = {dtype.name: dtype.c_type for dtype in (DType.int32, DType.int64, DType.float32)}
 
@@ -110,9 +120,10 @@ def api_functions(program: Program, self: tuple[str, ...], arguments: tuple[str,
     if program.monitoring is None:
         return ()
     name, prefix = program.name, program.name.upper()
+    during = "another call of the model" if program.monitoring.is_in_pieces else f"{name}_run"
     read = (
         "Writes what the monitor has counted since its last reset, for `aidge-build accuracy --field`.",
-        f"`out`: {prefix}_MONITOR_BYTES bytes. Not during {name}_run{' of this instance' if self else ''}.",
+        f"`out`: {prefix}_MONITOR_BYTES bytes. Not during {during}{' of this instance' if self else ''}.",
         "Returns 0; 1 when a pointer is null; then nothing is written.",
     )
     parameters = (*(f"const {one}" for one in self), "uint8_t *out")
@@ -139,7 +150,6 @@ def monitor_text(program: Program, ports: tuple[Port, ...], has_instances: bool)
     monitoring = program.monitoring
     if monitoring is None:
         return None
-    at = f"&self->{_FIELD}" if has_instances else f"&{monitor_symbol(program.name)}"
     inputs = tuple(_input(program, number, one, monitoring) for number, one in enumerate(monitoring.inputs))
     outputs = tuple(_output(program, one, monitoring) for one in monitoring.outputs)
     own = f"{program.name}_instance *self" if has_instances else ""
@@ -147,12 +157,12 @@ def monitor_text(program: Program, ports: tuple[Port, ...], has_instances: bool)
         type=f"{program.name}_counters",
         symbol=monitor_symbol(program.name),
         field=_FIELD,
-        at=at,
+        at=_address(program),
         fields=_fields(monitoring),
         inputs=inputs,
         outputs=outputs,
-        before=_calls(program, monitoring.inputs, ports, at),
-        after=(*_calls(program, monitoring.outputs, ports, at), f"{program.name}_monitor_end({at});"),
+        before=tuple(_whole(program, one, ports) for one in monitoring.inputs if not _arrives(program)),
+        after=ending_calls(program, ports),
         sizes=tuple(one.bins for one in monitoring.histograms),
         bins=monitoring.bins,
         bin_types=tuple(sorted({*(one.bin_type for one in inputs), *(one.bin_type for one in outputs)} - {""})),
@@ -162,25 +172,98 @@ def monitor_text(program: Program, ports: tuple[Port, ...], has_instances: bool)
         written=_WRITTEN if inputs else (),
         own=own,
         parameters=f"const {own}, uint8_t *out" if own else "uint8_t *out",
+        is_in_pieces=monitoring.is_in_pieces,
+        sum_bytes=monitoring.sum_bytes,
+        counter_bytes=monitoring.counter_bytes,
+        pushed=_pushed(program, monitoring.inputs[0]) if monitoring.inputs and _arrives(program) else ("", ""),
     )
 
 
-def _calls(
-    program: Program, counted: Sequence[MonitoredInput] | Sequence[MonitoredOutput], ports: tuple[Port, ...], at: str
-) -> tuple[str, ...]:
-    """Returns the statements of N_run that count inputs or outputs."""
-    pointers = {port.tensor.name: port_pointer(program, port) for port in ports}
-    return tuple(f"{_symbol(program, one)}({at}, {pointers[one.name]});" for one in counted)
+def counting_steps(program: Program, ports: tuple[Port, ...]) -> list[tuple[str, ...]]:
+    """Returns the lines of the steps of N_step that count inputs; [] without a monitor. One entry has all steps of an input."""
+    return [tuple(_steps(program, one, ports)) for one in (program.monitoring.inputs if program.monitoring else ())]
+
+
+def ending_calls(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
+    """Returns the statements that count outputs and end the counting of an inference; () without a monitor."""
+    monitoring, at = program.monitoring, _address(program)
+    if monitoring is None:
+        return ()
+    outputs = (f"{_symbol(program, one)}({at}, {_pointer(program, one, ports)});" for one in monitoring.outputs)
+    return (*outputs, f"{program.name}_monitor_end({at});")
+
+
+def _whole(program: Program, one: MonitoredInput, ports: tuple[Port, ...]) -> str:
+    """Returns the statement that counts an input at once."""
+    assert program.monitoring is not None
+    span = f", 0u, {one.elements}u" if program.monitoring.is_in_pieces else ""
+    return f"{_symbol(program, one)}({_address(program)}, {_pointer(program, one, ports)}{span});"
+
+
+def _steps(program: Program, one: MonitoredInput, ports: tuple[Port, ...]) -> Iterator[str]:
+    """Yields the lines of the steps of an input: the progress of the inference has the number of the step."""
+    if one.steps == 1:
+        yield _whole(program, one, ports)
+        return
+    last = one.steps - 1
+    from_here = _bytes_at(_pointer(program, one, ports), f"at->step * {one.piece * one.dtype.size_bytes}u")
+    count = (
+        f"{one.piece}u" if one.elements % one.piece == 0 else f"at->step < {last}u ? {one.piece}u : {one.elements % one.piece}u"
+    )
+    yield f"{_symbol(program, one)}({_address(program)}, {from_here}, at->step, {count});"
+    yield from (f"if (at->step < {last}u) {{", "    at->step++;", "    return 2;", "}", "at->step = 0u;")
+
+
+def _pushed(program: Program, one: MonitoredInput) -> tuple[str, str]:
+    """Returns the condition and the statement that count the rows of a push: all, or the rows that were taken if rows of the
+    output leave in between."""
+    progress = program.progress
+    assert progress is not None and progress.arriving is not None
+    row_bytes = progress.arriving.row_bytes
+    row, call = row_bytes // one.dtype.size_bytes, f"{_symbol(program, one)}({_address(program)}"
+    if progress.takes_turns:
+        taken = _bytes_at("rows", f"at->pushed * {row_bytes}u")
+        return "at->rows != came", f"{call}, {taken}, came, (at->rows - came) * {row}u);"
+    return "count > 0", f"{call}, rows, at->rows, (uint32_t)count * {row}u);"
+
+
+def _bytes_at(pointer: str, offset: str) -> str:
+    return f"&((const uint8_t *)(const void *){pointer})[{offset}]"
+
+
+def _arrives(program: Program) -> bool:
+    """Whether the input comes by rows: it is the only one then."""
+    return program.progress is not None and program.progress.arriving is not None
+
+
+def _address(program: Program) -> str:
+    """The C text of the address of the counters."""
+    return f"&self->{_FIELD}" if program.options.arena == "caller" else f"&{monitor_symbol(program.name)}"
+
+
+def _pointer(program: Program, one: MonitoredInput | MonitoredOutput, ports: tuple[Port, ...]) -> str:
+    return next(port_pointer(program, port) for port in ports if port.tensor.name == one.name)
 
 
 def _fields(monitoring: Monitoring) -> tuple[str, ...]:
+    """The fields of the struct, the widest first."""
     count = len(monitoring.inputs)
     wide, narrow = (
         tuple(f"{c_type} {stem}{word}[{count}]" for word in ("saturated", "beyond") if count)
         for c_type, stem in (("uint32_t", ""), ("uint16_t", "with_"))
     )
     bins = (f"uint8_t bins[{monitoring.bins}]",) if monitoring.bins else ()
-    return ("uint32_t inferences", *wide, "uint16_t counted", *narrow, *bins)
+    return (*_sums(monitoring), "uint32_t inferences", *wide, "uint16_t counted", *narrow, *bins)
+
+
+def _sums(monitoring: Monitoring) -> Iterator[str]:
+    """Yields the fields of inferences in several calls: sum, spread, step, and the element before; saturated, beyond."""
+    if not monitoring.is_in_pieces:
+        return
+    typed = [(number, one.sums) for number, one in enumerate(monitoring.inputs) if one.sums]
+    for number, dtype in sorted(typed, key=lambda each: -each[1].size_bytes):
+        yield f"{dtype.c_type} sums_{number}[4]"
+    yield from (f"uint32_t found_{number}[2]" for number in range(len(monitoring.inputs)))
 
 
 def _counted(monitoring: Monitoring) -> list[MonitoredInput | MonitoredOutput]:
@@ -192,8 +275,7 @@ def _symbol(program: Program, one: MonitoredInput | MonitoredOutput) -> str:
 
 
 def _input(program: Program, number: int, one: MonitoredInput, monitoring: Monitoring) -> InputText:
-    seen, histograms = one.seen, _of(monitoring, one.name, ("mean", "spread", "step"))
-    sums = sum_dtype(one.dtype, one.elements)
+    seen, histograms, sums = one.seen, _of(monitoring, one.name, ("mean", "spread", "step")), one.sums
     return InputText(
         comment_text(one.name),
         _symbol(program, one),
@@ -202,10 +284,10 @@ def _input(program: Program, number: int, one: MonitoredInput, monitoring: Monit
         one.elements,
         " || ".join(f"value == {integer(end)}" for end in one.ends) if one.ends else "",
         _beyond(one),
-        sums.c_type if seen else "",
-        sums.name if seen else "",
-        _negative_in_parentheses(_literals([seen.center], sums)[0]) if seen and seen.center else "",
-        tuple(tuple(_literals(edges, sums)) for edges in seen.edges) if seen else (),
+        sums.c_type if sums else "",
+        sums.name if sums else "",
+        _negative_in_parentheses(_literals([seen.center], sums)[0]) if seen and sums and seen.center else "",
+        tuple(tuple(_literals(edges, sums)) for edges in seen.edges) if seen and sums else (),
         tuple(histogram.first for histogram in histograms),
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from aidge_build.build.emit.cascades import CascadeText
 from aidge_build.build.emit.hooks import Hooks
 from aidge_build.build.emit.layers import LayerText, Trace
+from aidge_build.build.emit.monitor import counting_steps, ending_calls
 from aidge_build.build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.build.emit.ports import Port
 from aidge_build.build.emit.replaced import bound_of
@@ -21,7 +22,7 @@ from aidge_build.plan.program import Program
 class StepsText:
     """The values for the template. `fields` are the declarations of N_progress, `told` the pointers from N_begin that cases use,
     as (declaration, name); `locals` are the memories that cases use, as (declaration, C text); `cases` are the lines of each
-    layer's step, `begun` the hooks that N_begin calls."""
+    layer's step, `counted` the statements with which the monitor ends an inference, `begun` the hooks that N_begin calls."""
 
     type: str
     symbol: str
@@ -30,6 +31,7 @@ class StepsText:
     told: tuple[tuple[str, str], ...]
     locals: tuple[tuple[str, str], ...]
     cases: tuple[tuple[str, ...], ...]
+    counted: tuple[str, ...]
     begun: tuple[str, ...] = ()
     begun_locals: tuple[tuple[str, str], ...] = ()
 
@@ -69,10 +71,11 @@ def steps_text(
     if program.waiting is None:
         return None
     given = ports if program.options.io == "caller" else ()
-    cases, begun = _cases(program, steps), hooks.before_input.calls if hooks else ()
+    cases, counted = _cases(program, ports, steps), ending_calls(program, ports)
+    begun = hooks.before_input.calls if hooks else ()
     if hooks is not None:
         cases[-1] = (*cases[-1], *hooks.after_output.calls)
-    used, known = _words([line for case in cases for line in case]), _memories(program, arenas)
+    used, known = _words([*counted, *(line for case in cases for line in case)]), _memories(program, arenas)
     return StepsText(
         progress_type(program),
         progress_symbol(program),
@@ -81,16 +84,19 @@ def steps_text(
         tuple((pointer_to(port), port.parameter) for port in given if port.parameter in used),
         tuple((_declared(name), text) for name, text in known if name in used),
         tuple(cases),
+        counted,
         begun,
         tuple((_declared(name), text) for name, text in known if name in _words(begun)),
     )
 
 
-def _cases(program: Program, steps: Sequence[LayerText | CascadeText]) -> list[tuple[str, ...]]:
-    """The lines of each step. All stores are one step, so that an inference that is left has changed no state."""
+def _cases(program: Program, ports: tuple[Port, ...], steps: Sequence[LayerText | CascadeText]) -> list[tuple[str, ...]]:
+    """The lines of each step. All stores are one step, in which the monitor counts the answers, too, so that an inference that is
+    left has changed nothing."""
     count = len(steps) - len(program.stores)
-    stores = tuple(line for step in steps[count:] for line in _case(program, step))
-    return [*(tuple(_case(program, step)) for step in steps[:count]), *([stores] if steps[count:] else [])]
+    layers, stores = steps[:count], tuple(line for step in steps[count:] for line in _case(program, step))
+    last = [stores] if program.stores or program.monitoring else []
+    return [*counting_steps(program, ports), *(tuple(_case(program, step)) for step in layers), *last]
 
 
 def _memories(program: Program, arenas: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

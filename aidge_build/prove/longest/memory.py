@@ -75,6 +75,11 @@ class Memory:
         """Whether no other path has forked from this one."""
         return self._own is None
 
+    @property
+    def known(self) -> tuple[int, ...]:
+        """The addresses of the words that were stored with known values."""
+        return tuple(self._base)
+
     def parted(self) -> Memory:
         """Returns a copy; from here on both memories change independently."""
         other = Memory(self.constants, self.objects, self.given)

@@ -20,6 +20,7 @@ from aidge_build.prove.longest.values import Value
 
 _BEGIN_LIMIT, _MOST_TIMES = 1_000_000, 2
 _DONE, _MORE = 0, 2
+_COUNTERS = "monitor"  # the array in the claim
 _ALIGNMENT, _MOST_PLACES = 4, 64  # code depends on the last two bits of the caller's addresses
 
 
@@ -77,6 +78,7 @@ class _Model:
         if f"{self.claim.model}_init" in self.claim.functions:
             own = [GIVEN[0]]
             memory = self._call("init", memory, GIVEN[:3], _BEGIN_LIMIT).memory
+            self._forget_counters(memory, own)
         ports = GIVEN[3:]
         begun = self._call("begin", memory.copied(), [*own, *ports], _BEGIN_LIMIT)
         if self.calls.result(begun) != _DONE:
@@ -99,6 +101,8 @@ class _Model:
         """Returns the memory before the first inference, with the program's own weights bound."""
         memory = self.calls.memory()
         for part in self.claim.kept:
+            if part.word == _COUNTERS:
+                continue  # counters of earlier inferences may have any value
             symbol = self.image.symbol(part.symbol)
             for at in range(symbol.address, symbol.address + part.size_bytes, 4) if symbol else ():
                 memory.store(at, 4, 0)
@@ -107,6 +111,12 @@ class _Model:
             if bound and weights:
                 memory.store(bound.address, 4, weights.address)
         return memory
+
+    def _forget_counters(self, memory: Memory, own: list[int]) -> None:
+        """Forgets the words of an instance that N_monitor_reset writes: later inferences find other counters there."""
+        if self.image.symbol(f"{self.claim.model}_monitor_reset"):
+            for at in self._call("monitor_reset", self.calls.memory(), own, _BEGIN_LIMIT).memory.known:
+                memory.kill(at, 4)
 
     def _shifts(self, memory: Memory, own: list[int], port: int, ports: Sequence[int]) -> tuple[int, ...]:
         """Returns the distances in bytes to a multiple of four that N_begin accepts for the address of an input or output."""

@@ -13,7 +13,8 @@
 #include "task.h"
 #include "watchdog.h"
 
-enum { PIECE = 256 }; /* bytes: 0.1 ms */
+enum { PIECE = 256 };  /* bytes: 0.1 ms */
+enum { COUNTED = 64 }; /* decisions, 1.3 s, between two dumps of the monitor; a product sends one an hour */
 
 static StackType_t act_stack[ACT_WORDS];
 static StaticTask_t task;
@@ -50,9 +51,24 @@ static void check_constants(void)
     }
 }
 
+/* What the monitor has counted, in the log of the UART: `aidge-build accuracy --field` finds it there. */
+static void tell_counters(void)
+{
+    static uint8_t dump[KEYWORD_MONITOR_BYTES];
+
+    vTaskSuspendAll(); /* `listen` counts */
+    (void)keyword_monitor(dump);
+    keyword_monitor_reset();
+    (void)xTaskResumeAll();
+    console_bytes(dump, sizeof dump);
+    console_text("\n");
+}
+
 /* No decision leaves before all constants were found right after its inference. */
 static void act(void *unused)
 {
+    uint32_t told = 0u;
+
     (void)unused;
     for (;;) {
         struct decision decision;
@@ -70,6 +86,9 @@ static void act(void *unused)
         kept.counts[ACTED]++;
         slots_went_well();
         watchdog_advanced(ACT);
+        if (++told % COUNTED == 0u) {
+            tell_counters();
+        }
     }
 }
 

@@ -16,12 +16,24 @@ void console_start(void)
     CONTROL = (uint32_t)TRANSMIT;
 }
 
+static void send(uint8_t byte)
+{
+    while ((STATE & (uint32_t)FULL) != 0u) {
+    }
+    DATA = (uint32_t)byte;
+}
+
 void console_text(const char *text)
 {
     for (; *text != '\0'; text++) {
-        while ((STATE & (uint32_t)FULL) != 0u) {
-        }
-        DATA = (uint32_t)(uint8_t)*text;
+        send((uint8_t)*text);
+    }
+}
+
+void console_bytes(const uint8_t *bytes, uint32_t count)
+{
+    for (; count > 0u; count--) {
+        send(*bytes++);
     }
 }
 

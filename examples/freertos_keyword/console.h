@@ -7,6 +7,7 @@
 
 void console_start(void);
 void console_text(const char *text);
+void console_bytes(const uint8_t *bytes, uint32_t count);
 void console_number(uint32_t value);
 void console_hexadecimal(uint32_t value);
 

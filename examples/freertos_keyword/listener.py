@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs the firmware in QEMU and compares each of its decisions with the numpy backend, and each injected fault with the record
-that the firmware made of it: python listener.py ../keyword ../update build/firmware.elf 10000"""
+that the firmware made of it: python listener.py ../keyword ../update build/firmware.elf 10000 100"""
 
 from __future__ import annotations
 
@@ -47,7 +47,15 @@ def emulated(elf: Path) -> tuple[list[str], list[str]]:
     done = subprocess.run([*machine, *clock, *host, "-kernel", elf.name], cwd=elf.parent, check=False, timeout=SECONDS)
     if done.returncode:
         sys.exit(f"QEMU ended with {done.returncode}")
-    return uart.read_text().splitlines(), faults.read_text().splitlines()
+    return uart.read_text(errors="replace").splitlines(), faults.read_text().splitlines()
+
+
+def verdict(keyword: str, elf: Path) -> str:
+    """What `accuracy --field` says about the dumps of the monitor in the log of the UART."""
+    usual, log = elf.with_name("usual.npz"), elf.with_suffix(".uart.txt")
+    words = ["accuracy", f"{keyword}/keyword.onnx", "--monitor-samples", str(usual), "--field", str(log), "--together"]
+    done = subprocess.run([sys.executable, "-m", "aidge_build", *words], check=False, text=True, stdout=subprocess.PIPE)
+    return done.stdout
 
 
 def labels(job: tuple[str, numpy.ndarray]) -> list[int]:
@@ -74,9 +82,10 @@ def words(heard: list[int]) -> list[int]:
     return said
 
 
-def wrong_decisions(decisions: numpy.ndarray, networks: dict[int, str]) -> int:
-    """How many rows (frame, since, version, sound, label, word) are not what numpy decides from the same frames."""
-    played = recording()
+def wrong_decisions(decisions: numpy.ndarray, networks: dict[int, str], loudness: int) -> int:
+    """How many rows (frame, since, version, sound, label, word) are not what numpy decides from the same frames, at `loudness`
+    percent."""
+    played = numpy.trunc(recording().astype(numpy.int32) * loudness / 100).astype(numpy.int16)
     jobs, rows = [], []
     for since, version in sorted({(row[1], row[2]) for row in decisions.tolist()}):
         rows.append(decisions[(decisions[:, 1] == since) & (decisions[:, 2] == version)])
@@ -115,7 +124,7 @@ def main() -> None:
     retrained, original = f"{update}/retrained.onnx", f"{keyword}/keyword.onnx"
     networks = {0: original, 1: retrained, 2: original, 3: "none: it answers wrongly"}
     spoiled = int(((decisions[:, 2] > 0) & (decisions[:, 2] % 3 == 0)).sum())
-    wrong = spoiled or wrong_decisions(decisions, networks)
+    wrong = spoiled or wrong_decisions(decisions, networks, int(sys.argv[5]))
     frames = int(decisions[:, 0].max())
     silent = sum(int(counts[name]) for name in ("missed", "late", "queue full", "withheld"))
     lost = frames - len(decisions) - silent
@@ -129,6 +138,7 @@ def main() -> None:
     print(
         f"{len(faults)} injected, {len(problems)} without the right record; asleep {int(counts['asleep ms']) / (20 * frames):.0%}"
     )
+    print(verdict(keyword, elf), end="")
     if wrong or problems or frames < count or silence > LOST_IN_A_RESET or not 0 <= lost <= LOST_IN_A_RESET * (len(starts) - 1):
         sys.exit("FAILED")
 

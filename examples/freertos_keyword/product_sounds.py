@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes what the simulated microphone plays, and the word of the self-test, as C headers:
-python product_sounds.py ../keyword build/sounds.h build/known.h"""
+"""Writes what the simulated microphone plays, and the word of the self-test, as C headers, and what is usual for the monitor:
+python product_sounds.py ../keyword build/sounds.h build/known.h build/usual.npz"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy
 sys.path.insert(0, sys.argv[1])
 from sounds import CHILDREN, GROWN_UPS, clips
 
-HOP, CLIP_FRAMES, KNOWN_LABEL = 160, 26, 1
+HOP, CLIP_FRAMES, KNOWN_LABEL, USUAL_CLIPS = 160, 26, 1, 200
 
 
 def recording() -> numpy.ndarray:
@@ -25,6 +25,13 @@ def recording() -> numpy.ndarray:
 def clip_of(frame: int, count: int) -> int:
     """The clip that the microphone plays in this frame, counted from 0 (simulated/microphone.c has the same formula)."""
     return ((frame // CLIP_FRAMES * 2654435761 & 0xFFFFFFFF) >> 16) % count
+
+
+def usual() -> numpy.ndarray:
+    """What the microphone hears at its place, int16 [frames, 1, HOP], each clip as often as others: the range of the monitor."""
+    played = recording()
+    order = numpy.random.default_rng(9).permutation(numpy.arange(USUAL_CLIPS) % len(played))
+    return played[order].reshape(-1, 1, HOP)
 
 
 def array(values: numpy.ndarray) -> str:
@@ -42,6 +49,7 @@ def main() -> None:
     known = clips(5, seed=5, voices=GROWN_UPS)[0][KNOWN_LABEL][: CLIP_FRAMES * HOP]
     size = f"enum {{ KNOWN_FRAMES = {CLIP_FRAMES}, KNOWN_LABEL = {KNOWN_LABEL} }};\n"
     Path(sys.argv[3]).write_text(f"#include <stdint.h>\n{size}static const int16_t known_sound[] = {{{array(known)}}};\n")
+    numpy.savez(sys.argv[4], audio_pcm=usual())
 
 
 if __name__ == "__main__":

@@ -15,5 +15,6 @@ int self_test_passes(void)
         }
     }
     keyword_reset();
+    keyword_monitor_reset(); /* the known word is no sound of this place */
     return label == KNOWN_LABEL;
 }

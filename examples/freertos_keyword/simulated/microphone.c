@@ -50,7 +50,7 @@ void simulated_dma(void)
     const int16_t *const from = recorded(before + filled) + quarter * size;
 
     for (uint32_t at = 0; at < size; at++) {
-        to[half * length + quarter * size + at] = from[at];
+        to[half * length + quarter * size + at] = (int16_t)(from[at] * LOUDNESS / 100); /* below 100: dust on the microphone */
     }
     quarter = (quarter + 1u) % QUARTERS;
     if (quarter == 0u) {

@@ -186,9 +186,9 @@ def test_what_is_said_of_calls_and_of_the_tool_is_looked_at():
     given = {"name": "input", "type": "int8 [1, 8] NC", "scale": "no scale", "size_bytes": 8, "symbol": "", "offset_bytes": 0}
     taken = {**given, "name": "output", "symbol": "kws_arena", "offset_bytes": 4}
     found = claim_from({**CLAIM, "calls": {"inputs": [given], "outputs": [taken]}, "tool": "0.2.0"})
-    assert found.tool == "0.2.0" and found.calls is not None
-    assert found.calls.inputs == (ClaimedArgument("input", "int8 [1, 8] NC", "no scale", 8),)
-    assert found.calls.outputs == (ClaimedArgument("output", "int8 [1, 8] NC", "no scale", 8, "kws_arena", 4),)
+    assert found.tool == "0.2.0" and found.passed is not None
+    assert found.passed.inputs == (ClaimedArgument("input", "int8 [1, 8] NC", "no scale", 8),)
+    assert found.passed.outputs == (ClaimedArgument("output", "int8 [1, 8] NC", "no scale", 8, "kws_arena", 4),)
     wrong = [
         {name: value} for name, values in (("name", ("", "a b", 5)), ("type", ("", 5)), ("scale", ("\n",))) for value in values
     ]

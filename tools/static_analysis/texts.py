@@ -74,13 +74,14 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "update": (("keyword", "keyword/keyword.onnx", "--update", "weights"),),
 }
-_OF_AN_INSTANCE = ("--arena", "caller", "--update", "weights", "--integrity", "on")
+_SAMPLES = ("--monitor-samples", str(ROOT / "examples/digits/test_images.npz"))
+_OF_AN_INSTANCE = ("--arena", "caller", "--update", "weights", "--integrity", "on", "--monitor", "on")
 # Functions that no example has, and lines that only options together print.
 OPTIONS = (
     ("digits", "digits/digits.onnx", "--integrity", "on", "--arena", "caller"),
     ("keyword", "keyword/keyword.onnx", "--integrity", "on", "--update", "weights"),
-    ("digits", "digits/digits.onnx", "--monitor", "on", "--monitor-samples", str(ROOT / "examples/digits/test_images.npz")),
-    ("digits", "digits/digits.onnx", *_OF_AN_INSTANCE, "--max-step", "20000"),
+    ("digits", "digits/digits.onnx", "--monitor", "on", *_SAMPLES),
+    ("digits", "digits/digits.onnx", *_OF_AN_INSTANCE, *_SAMPLES, "--max-step", "20000"),
     ("stripes", "camera_rows/stripes.onnx", *_OF_AN_INSTANCE, "--input", "rows", "--dma", "on"),
 )
 # All but the first numbers of arrays: the tools take minutes for megabytes of them.

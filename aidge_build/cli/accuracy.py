@@ -44,7 +44,7 @@ from aidge_build.measure.accuracy.stages import (
     renamed,
     stage,
 )
-from aidge_build.measure.accuracy.task import judged, task_of
+from aidge_build.measure.accuracy.task import judged, tasks_of
 from aidge_build.prepare.input_samples import conversions, fed, model_samples
 from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.run.verify.compare import compare
@@ -128,11 +128,11 @@ def _judged(
     notes: Sequence[str],
 ) -> Outcome:
     """Returns how often each stage is right."""
-    first = stages[0]
-    task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.labelled_output or "")
-    found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage in stages]
-    reached = verdicts(limits, found[-1].figures, found[0].figures if first.name == "float" else None)
-    data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))
+    tasks = tasks_of(samples, stages, arguments.task, arguments.labelled_output or view.handed_out[0])
+    found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage, task in zip(stages, tasks)]
+    reached = verdicts(limits, found[-1].figures, found[0].figures if stages[0].name == "float" else None)
+    shared = _shared(arguments, view, samples)
+    data = document(arguments.model, tasks[-1], found, reached, samples.count, shared, _differing(stages))
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
     return _outcome(arguments, lines(found, data), data, failed, notes)
 

@@ -18,7 +18,7 @@ from aidge_build.measure.accuracy.figures import Figures, confusion, errors, roc
 from aidge_build.measure.accuracy.gate import verdicts
 from aidge_build.measure.accuracy.labelled import NO_LABEL, labelled_set, shared_samples
 from aidge_build.measure.accuracy.stages import deviations, stage
-from aidge_build.measure.accuracy.task import judged, task_of
+from aidge_build.measure.accuracy.task import judged, task_of, tasks_of
 from aidge_build.measure.accuracy.texts import limit_line
 from aidge_build.operators.activation import ReLU
 from aidge_build.prepare.input_samples import Samples, fed, is_channels_last
@@ -176,6 +176,23 @@ def test_numbers_are_compared_with_the_reference_one_by_one_and_have_no_distance
     assert line == "b (): same answer in 2 of 4"
 
 
+@pytest.mark.parametrize("is_float_first", [True, False])
+def test_a_float_model_that_hands_out_scores_is_compared_with_a_model_that_hands_out_the_number(is_float_first):
+    given = samples([2, 0, 0, 1], count=4)
+    scores = stage("scores", "", view(), {}, {"out": numpy.eye(3)[[2, 0, 1, 1]]})
+    number = stage("number", "", view(outputs=1), {}, NUMBERS)
+    stages = [scores, number] if is_float_first else [number, scores]
+    tasks = tasks_of(given, stages, "auto", "out")
+    found = {one.name: judged(task, given, one.outputs, {}).top1.correct for one, task in zip(stages, tasks)}
+    assert found == {"scores": 3, "number": 2} and same_answers(*stages) == 3
+
+
+def test_both_stages_of_one_output_have_one_threshold():
+    given = samples([0, 1], outputs=1)
+    stages = [stage("", "", view(outputs=1), {}, {"out": numpy.array([[low], [0.9]])}) for low in (-0.1, 0.1)]
+    assert [task.threshold for task in tasks_of(given, stages, "auto", "out")] == [0.0, 0.0]
+
+
 def test_an_anomaly_score_is_the_mean_squared_error_of_the_copy():
     given = samples([1, 0], outputs=4)
     inputs = {"in": numpy.array([[1.0, 0, 0, 0], [0, 0, 0, 0.5]])}
@@ -197,7 +214,8 @@ def test_two_classes_have_an_area_too():
         ({"labels": None}, "there is no array 'labels' or 'targets'"),
         ({"labels": [0]}, "2 samples have 1 entry in 'labels'"),
         ({"labels": [0.5, 1.0]}, "array labels is float64[2]"),
-        ({"labels": [-1, 1]}, "array labels is int64[2] with negative numbers"),
+        ({"labels": [-1, 1]}, "array labels is int64[2] with numbers of no class"),
+        ({"labels": numpy.array([0, 2**64 - 100], numpy.uint64)}, "array labels is uint64[2] with numbers of no class"),
         ({"labels": ["low", "high"]}, "array labels is <U4[2]"),
         ({"x": numpy.array([[numpy.nan] * 4] * 2, numpy.float32)}, "array x holds NaN or infinity in 2 of 2 samples"),
         ({"x": numpy.zeros((0, 4), numpy.float32)}, "the inputs have [0] samples"),

@@ -101,9 +101,9 @@ def _labels(values: numpy.ndarray, view: GraphView) -> numpy.ndarray:
     flat = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
     flat = _numbered(flat, next((names for name in view.handed_out if (names := view.tensor(name).names)), ()))
     is_row = flat.ndim == 1 and flat.dtype.kind in "iub"
-    if not is_row or ((flat < 0) & (flat != NO_LABEL)).any():
+    if not is_row or ((flat.astype(numpy.int64) < 0) & (flat != NO_LABEL)).any():  # uint64 of 2^63 and more would become negative
         raise AidgeError(
-            f"array labels is {values.dtype}{list(values.shape)}{' with negative numbers' if is_row else ''}",
+            f"array labels is {values.dtype}{list(values.shape)}{' with numbers of no class' if is_row else ''}",
             code="VECTORS",
             hint=f"one class number (0, 1, ...) for each sample, {NO_LABEL} for a sample that is not judged, 0 for the -1 of an "
             "outlier detector",

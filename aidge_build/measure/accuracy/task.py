@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import counted
 from aidge_build.measure.accuracy.figures import Figures, confusion, errors, roc_auc, top1
 from aidge_build.measure.accuracy.labelled import NO_LABEL, LabelledSet
-from aidge_build.measure.accuracy.stages import is_number
+from aidge_build.measure.accuracy.stages import Stage, is_number
 from aidge_build.run.verify.vectors import Vectors
 
 _MOST_NUMBERS = 1024  # of classes in a confusion matrix: an answer beyond is wrong, and none of them
@@ -49,6 +50,16 @@ def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str =
     _require_output(found, values, inputs, name)
     is_probability = 0 <= values.min() <= values.max() <= 1
     return Task(found, name, 0.5 if is_probability else 0.0)  # type: ignore[arg-type]
+
+
+def tasks_of(samples: LabelledSet, stages: Sequence[Stage], kind: str, output: str) -> list[Task]:
+    """The task of each stage: the first stage's, but a float model may hand out scores where the model hands out a number."""
+    first = stages[0]
+    task = task_of(samples, first.outputs, first.inputs, kind, output)
+    shape = first.outputs[task.output].shape
+    return [
+        task if one.outputs[output].shape == shape else task_of(samples, one.outputs, one.inputs, kind, output) for one in stages
+    ]
 
 
 def judged(task: Task, samples: LabelledSet, outputs: Vectors, inputs: Vectors) -> Figures:

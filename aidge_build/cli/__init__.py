@@ -83,8 +83,14 @@ def _with_zoo(argv: list[str]) -> list[str]:
     if not any("zoo:" in word for word in argv):
         return argv
     from aidge_build.base.zoo import resolved
+    from aidge_build.cli.outputs import refuse_zoo
 
-    return [*map(resolved, argv)]
+    found = [*map(resolved, argv)]
+    for before, word, path in zip(["", *argv], argv, found):
+        if path != word:
+            option, is_one_word, value = word.partition("=")
+            refuse_zoo(*((option, value) if is_one_word else (before, word)))
+    return found
 
 
 def _refused(error: AidgeError, wants_json: bool) -> int:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.base.errors import AidgeError
 from aidge_build.base.output import write_files
 from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular, toml_of
 from aidge_build.build.inputs import read_model_file
@@ -29,8 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     path, recipe, out = Path(arguments.model), Path(arguments.recipe), Path(arguments.out)
-    if out.resolve() == path.resolve():
-        raise AidgeError("would replace the model", where=f"--out {out}", code="USAGE", hint="name another file")
     model, external = read_model_file(path)
     said = toml_of(read_regular(recipe, LARGEST_TEXT_BYTES, "FRONTEND"), str(recipe), "FRONTEND")
     file = described(model, said, str(path), str(recipe), external)

@@ -13,6 +13,7 @@ from types import ModuleType
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.terminal import print_lines
 from aidge_build.cli.help import PROGRAM
+from aidge_build.cli.outputs import refuse_inputs
 from aidge_build.cli.verbs import FIRST, FORMS, VERBS, module_of, summary_of, typed
 
 _OPTIONAL = ("?", "*")
@@ -115,7 +116,9 @@ def parse(name: str, words: Sequence[str], called: str = "") -> argparse.Namespa
     parser = verb_parser(name)
     parser.called, parser.words = called or typed(name), words
     mixes = any(not action.option_strings and action.nargs in _OPTIONAL for action in parser._actions)
-    return parser.parse_intermixed_args(words) if mixes and "--" not in words else parser.parse_args(words)
+    found = parser.parse_intermixed_args(words) if mixes and "--" not in words else parser.parse_args(words)
+    refuse_inputs(found, parser._actions)
+    return found
 
 
 def unknown_verb(word: str) -> AidgeError:

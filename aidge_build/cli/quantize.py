@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.base.errors import AidgeError
 from aidge_build.base.options import MODEL, QUANTIZATION, add_options, also_called, options_named
 from aidge_build.base.output import write_files
 from aidge_build.build.inputs import (
@@ -56,8 +55,6 @@ def run(arguments: argparse.Namespace) -> Outcome:
         external=external,
     )
     made = quantized_file(request, Path(arguments.quantize), scheme_of(arguments))
-    if out.resolve() == path.resolve():
-        raise AidgeError("would replace the float model", where=f"--out {out}", code="USAGE", hint="name another file")
     write_files({out: made.file})
     notices = [f"{path.name}: {notice}" for notice in made.notices]
     float_bytes = len(model) + sum(map(len, external.values()))

@@ -200,7 +200,7 @@ def aidge_model(env, name, model, out=None, **options):
     `out` is the folder of the generated files (the SConscript's by default); the other options are those of
     `aidge-build compile`, by the names in OPTIONS; docs/options.md says what they mean.
     """
-    if str(name).endswith(tuple(env["AIDGE_SUFFIXES"])):
+    if str(name).endswith(tuple(env["AIDGE_SUFFIXES"])) or str(name).startswith("zoo:"):
         raise SCons.Errors.UserError(f"AidgeModel: the name comes first: env.AidgeModel('{_c_name(str(model))}', '{name}')")
     folder = env.Dir(out) if out else env.Dir(".")
     nodes = env.AidgeGenerate(
@@ -568,18 +568,22 @@ def _file(env, value):
 
 def _of_zoo(env, value):
     """The path that `zoo:NAME` or `zoo:NAME/test.npz` means, by the cards that aidge_build/base/zoo.py reads; any other value."""
-    found = re.match("zoo:([^/]*)(/test.npz)?$", value) if SCons.Util.is_String(value) else None
+    if SCons.Util.is_List(value) and len(value) == 1:
+        value = value[0]
+    word = env.subst(value) if SCons.Util.is_String(value) else ""
     command = _find_command(env)
-    if not found or command is None:  # a model without the command is refused, or removed by `scons -c`
+    if not word.startswith("zoo:") or command is None:  # a model without the command is refused, or removed by `scons -c`
         return value
-    package, (name, samples) = _package_folder(command), found.groups()
+    package, (name, _, samples) = _package_folder(command), word[len("zoo:") :].partition("/")
+    if samples not in ("", "test.npz"):
+        raise SCons.Errors.UserError(f"{word}: a model of the zoo has no '{samples}'; its samples: zoo:{name}/test.npz")
     folders = [os.path.join(package, "data", "examples", "zoo"), *_beside(package, ["examples/zoo"])] if package else []
     zoo = next(filter(os.path.isdir, folders), None)
     if zoo is None:
-        raise SCons.Errors.UserError(f"{value}: the package aidge_build is not found; name the file: aidge-build list zoo {name}")
+        raise SCons.Errors.UserError(f"{word}: the package aidge_build is not found; name the file: aidge-build list zoo {name}")
     names = [folder for folder in sorted(os.listdir(zoo)) if os.path.isfile(os.path.join(zoo, folder, "card.toml"))]
     if name not in names:
-        raise SCons.Errors.UserError(f"{value}: {_guess(name, names)}models of the zoo: {', '.join(names)}")
+        raise SCons.Errors.UserError(f"{word}: {_guess(name, names)}models of the zoo: {', '.join(names)}")
     with open(os.path.join(zoo, name, "card.toml"), encoding="utf-8") as file:
         given = dict(re.findall('^(model|test) = "(.*)"$', file.read(), re.MULTILINE))
     file = given.get("test", "test.npz") if samples else given.get("model", name + ".onnx")

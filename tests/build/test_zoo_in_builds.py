@@ -14,8 +14,9 @@ from tests.build.conftest import Project
 from tests.build.test_cmake import CMAKELISTS, Firmware, new_firmware
 
 IN_SCONS = """
+env['NAME'] = 'gas'
 for name in {names}:
-    model = env.AidgeModel(name, 'zoo:' + name, cpu='cortex-m4')
+    model = env.AidgeModel(name, ['zoo:$NAME'] if name == 'gas' else 'zoo:' + name, cpu='cortex-m4')
     figures = env.AidgeAccuracy(model, 'zoo:' + name + '/test.npz')
     print('sources', *figures.sources)
 """
@@ -35,6 +36,10 @@ def test_scons_refuses_a_name_that_is_none_and_a_tool_whose_files_it_cannot_find
     for word in ("zoo:keywrd", "zoo:keywrd/test.npz"):
         project.sconstruct(f"env.AidgeModel('kws', {word!r})", settings="")
         assert f"{word}: did you mean 'keyword'? models of the zoo: {', '.join(names())}" in project.scons("-n").output
+    project.sconstruct("env.AidgeModel('kws', 'zoo:keyword/t.npz')", settings="")
+    assert "zoo:keyword/t.npz: a model of the zoo has no 't.npz'; its samples: zoo:keyword/test.npz" in project.scons("-n").output
+    project.sconstruct("env.AidgeModel('zoo:keyword', 'kws')", settings="")
+    assert "the name comes first: env.AidgeModel('kws', 'zoo:keyword')" in project.scons("-n").output
     project.sconstruct("env.AidgeModel('kws', 'zoo:keyword')")
     assert "is not found; name the file: aidge-build list zoo keyword" in project.scons("-n").output
 

@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if samples.is_labelled:
         return _judged(arguments, view, samples, stages, limits, notes)
     reference = "the float model" if stages[0].name == "float" else "the numpy backend"
-    data = agreement(arguments.model, stages, samples.count, _shared(arguments, view, samples), _differing(stages))
+    data = agreement(Path(arguments.model).name, stages, samples.count, _shared(arguments, view, samples), _differing(stages))
     return _outcome(arguments, agreement_lines(data, reference), data, bool(data["differing_values"]), notes)
 
 
@@ -132,7 +132,7 @@ def _judged(
     found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage, task in zip(stages, tasks)]
     reached = verdicts(limits, found[-1].figures, found[0].figures if stages[0].name == "float" else None)
     shared = _shared(arguments, view, samples)
-    data = document(arguments.model, tasks[-1], found, reached, samples.count, shared, _differing(stages))
+    data = document(Path(arguments.model).name, tasks[-1], found, reached, samples.count, shared, _differing(stages))
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
     return _outcome(arguments, lines(found, data), data, failed, notes)
 

@@ -129,11 +129,12 @@ def _on_this_machine(
     tally = _tallied(model, constants, program, judge, drawn, _BATCH)
     found = tally.as_json()
     all_bits = "all" if len(drawn) == constants.bits else f"of {constants.bits:,}, seed {arguments.seed}"
+    name = Path(arguments.model).name
     title = (
-        f"{arguments.model} on this machine, portable kernels: {len(drawn):,} bits of the constants ({all_bits}), one at a time; "
+        f"{name} on this machine, portable kernels: {len(drawn):,} bits of the constants ({all_bits}), one at a time; "
         f"{counted(samples.count, 'sample')}"
     )
-    return {"schema": 1, "model": arguments.model, "seed": arguments.seed, "host": found}, [
+    return {"schema": 1, "model": name, "seed": arguments.seed, "host": found}, [
         *lines_of(title, found),
         *tables_of(found),
     ]

@@ -166,7 +166,7 @@ def _data(
     ]
     integers = trials.measured(trials.all(INT8))
     return {
-        "model": arguments.model,
+        "model": Path(arguments.model).name,
         "samples": trials.samples.count,
         "task": trials.task.kind,
         "unit": trials.cost(integers.types).unit,

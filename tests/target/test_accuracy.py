@@ -40,7 +40,7 @@ def test_all_digits_are_answered_on_the_board_as_on_the_host(tmp_path):
     assert done.exit_code == 0, done.stderr
     data = done.json
     host, board = data["stages"]
-    assert (data["task"], data["samples"], data["differing_values"]) == ("classes", 450, 0)
+    assert (data["model"], data["task"], data["samples"], data["differing_values"]) == ("digits.onnx", "classes", 450, 0)
     for stage in (host, board):
         assert (stage["top1"]["correct"], stage["top1"]["count"]) == (445, 450)
         assert [round(stage["top1"][name], 4) for name in ("low", "high")] == [0.9743, 0.9952]

@@ -244,7 +244,10 @@ def _stages(
     floats = _float_request(arguments, request)
     if floats is not None:
         before, _ = import_model(floats)
-        stage = on_host("float", before, _renamed_inputs(samples, before), _renamed_known(known, before))
+        try:
+            stage = on_host("float", before, _renamed_inputs(samples, before), _renamed_known(known, before))
+        except AidgeError as error:
+            raise error.within(floats.file_name)
         stages.append(replace(stage, outputs=renamed(stage.outputs, view.handed_out)))
     stages.append(on_host("model", view, samples, known))
     if block:

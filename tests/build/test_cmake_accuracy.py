@@ -58,6 +58,7 @@ def test_a_limit_that_is_broken_fails_the_build_until_it_is_kept(firmware):
         ("aidge_accuracy(app LABELS t.npz)", "'app' was not made by aidge_add_model"),
         ("aidge_accuracy(none LABELS t.npz)", "'none' was not made by aidge_add_model"),
         ("aidge_accuracy(kws LABELS t.npz MIN_TOP 1)", "unknown or without a value: MIN_TOP 1"),
+        ("aidge_accuracy(kws LABELS t.npz OUT zoo:gas)", "OUT 'zoo:gas' holds what CMake or its build tool would read"),
     ],
 )
 def test_a_call_that_cannot_be_meant_is_refused_when_configuring(firmware, call, words):

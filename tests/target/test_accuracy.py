@@ -257,8 +257,13 @@ def test_outputs_that_are_nan_have_no_figure(regression):
             ("--labelled-output", "none"),
             "has no output 'none'",
         ),
+        (
+            {"x": numpy.zeros((1, 64), numpy.float32), "labels": numpy.array([1])},
+            ("--float", DIGITS.parent / "zoo" / "gas" / "gas.onnx"),
+            "gas.onnx: the samples of input 'x' have dims [64], the model takes [1, 8]",
+        ),
     ],
-    ids=["no input", "no labels", "dims", "label", "figure", "output"],
+    ids=["no input", "no labels", "dims", "label", "figure", "output", "float"],
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(tmp_path, arrays, words, message):
     numpy.savez(tmp_path / "test.npz", **arrays)

@@ -67,6 +67,8 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
     path = Path()
     try:
         for path, data in contents.items():
+            if path.exists() and not path.is_file():  # a new file would take the name of a device or pipe from it
+                raise OSError(None, "is a folder" if path.is_dir() else "is no regular file")
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
             written.append((temporary, path))
@@ -74,11 +76,6 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-        for path in contents:
-            if path.is_dir():
-                raise IsADirectoryError(None, "is a folder")
-            if path.exists() and not path.is_file():
-                raise OSError(None, "is no regular file")  # a new file would take the name of the device or pipe from it
         for temporary, path in written:
             os.replace(temporary, path)
     except OSError as error:

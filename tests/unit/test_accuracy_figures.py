@@ -218,6 +218,7 @@ def test_two_classes_have_an_area_too():
         ({"labels": numpy.array([0, 2**64 - 100], numpy.uint64)}, "array labels is uint64[2] with numbers of no class"),
         ({"labels": ["low", "high"]}, "array labels is <U4[2]"),
         ({"x": numpy.array([[numpy.nan] * 4] * 2, numpy.float32)}, "array x holds NaN or infinity in 2 of 2 samples"),
+        ({"x": numpy.array([[0.0] * 4, [1e300] * 4])}, "array x holds NaN or infinity as float32 in 1 of 2 samples"),
         ({"x": numpy.zeros((0, 4), numpy.float32)}, "the inputs have [0] samples"),
         ({"labels": None, "targets": [[1.0], [2.0]]}, "array targets is float64[2, 1], output 'out' has 3 values"),
         (

@@ -8,6 +8,7 @@ import errno
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy
 import pytest
@@ -93,6 +94,12 @@ def test_a_folder_in_the_way_is_named_and_nothing_is_written(tmp_path):
     with pytest.raises(AidgeError, match=r"toy_weights.c: cannot be written: is a folder"):
         write_sources(emit(chain()), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["toy_weights.c"]
+
+
+@pytest.mark.parametrize("folder", [".", "/"])
+def test_a_folder_without_a_name_is_named_too(folder):
+    with pytest.raises(AidgeError, match=f"{folder}: cannot be written: is a folder"):
+        write_files({Path(folder): b"1"})
 
 
 @pytest.mark.requirement("WRITE")

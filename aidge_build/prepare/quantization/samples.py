@@ -76,11 +76,14 @@ def _checked(
 
 
 def require_finite(values: numpy.ndarray, key: str, code: str) -> None:
-    """Raises AidgeError with this code if samples [sample, dims...] of the array `key` hold NaN or infinity."""
-    bad = ~numpy.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    """Raises AidgeError with this code if samples [sample, dims...] of the array `key` hold NaN or infinity, also as float32."""
+    with numpy.errstate(over="ignore"):
+        stored: numpy.ndarray = values.astype(numpy.float32, copy=False)
+    bad = ~numpy.isfinite(stored).all(axis=tuple(range(1, values.ndim)))
     if bad.any():
+        which = " as float32" if numpy.isfinite(values).all() else ""
         raise AidgeError(
-            f"array {key} holds NaN or infinity in {int(bad.sum())} of {counted(len(bad), 'sample')}",
+            f"array {key} holds NaN or infinity{which} in {int(bad.sum())} of {counted(len(bad), 'sample')}",
             hint=f"the first one has the index {int(bad.argmax())}: leave such samples out",
             code=code,
         )

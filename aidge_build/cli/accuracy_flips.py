@@ -24,7 +24,7 @@ from aidge_build.measure.accuracy.flips.emulated import EmulatedModel
 from aidge_build.measure.accuracy.flips.native import NativeModel
 from aidge_build.measure.accuracy.flips.native import Outcome as FlipOutcome
 from aidge_build.measure.accuracy.flips.tally import Judge, Tally, lines_of, tables_of
-from aidge_build.measure.accuracy.labelled import LabelledSet, given_samples
+from aidge_build.measure.accuracy.labelled import NO_LABEL, LabelledSet, given_samples
 from aidge_build.measure.accuracy.stages import first_samples, real_values
 from aidge_build.measure.accuracy.task import task_of
 from aidge_build.plan.program import Program
@@ -106,10 +106,13 @@ def _samples(arguments: argparse.Namespace, program: Program) -> LabelledSet:
 
 
 def _some(program: Program, samples: LabelledSet, count: int) -> LabelledSet:
-    """Returns `count` samples at equal distances, because files are often sorted by class; the first ones of a stream."""
-    count = min(count, samples.count)
+    """Returns `count` samples, judged ones if there are some, at equal distances, because files are often sorted by class; the
+    first ones of a stream."""
     if program.memory.states.size_bytes:
         return first_samples(samples, count)
+    if samples.labels is not None and samples.has_labels:
+        samples = samples.chosen(samples.labels != NO_LABEL)
+    count = min(count, samples.count)
     return samples.chosen(numpy.arange(count) * samples.count // count)
 
 

@@ -30,6 +30,13 @@ def test_all_bits_of_a_small_model_are_flipped_found_and_counted_alike_on_this_m
     assert low == 0 < high  # the mantissa's end, and the exponent
 
 
+def test_samples_without_a_label_are_left_out_as_long_as_others_have_one(tmp_path):
+    switches = numpy.array([[[0, 0]], [[0, 1]]] * 20, numpy.float32)
+    numpy.savez(tmp_path / "odd.npz", switches=switches, labels=[-100, 1] * 20)
+    words = ("--labels", tmp_path / "odd.npz", "--flips", "4", "--json")
+    assert aidge_build("accuracy", HELLO, *words).json["host"]["without_flips"] == 1
+
+
 def test_flips_of_a_program_that_is_linked_already_are_refused(tmp_path):
     numpy.savez(tmp_path / "one.npz", switches=numpy.zeros((1, 1, 2), numpy.float32))
     for words, message in (

@@ -103,6 +103,15 @@ def sensitivity(files: Path, *words, network: str = "float.onnx"):
     return aidge_build("sensitivity", files / network, *given, *words)
 
 
+def test_a_layer_that_makes_an_output_nan_in_int8_is_named_with_the_option_that_leaves_it_out(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(model("n = Neg (x)\ny = Div (n, n)", inputs="float[1,2] x", outputs="float[1,2] y"))
+    numpy.savez(tmp_path / "test.npz", x=numpy.array([[1e-6, 1.0], [1.0, 1e-6]], numpy.float32), labels=[0, 1])
+    given = ("--quantize", tmp_path / "test.npz", "--labels", tmp_path / "test.npz", "--cpu", "cortex-m4", "--fpu", "auto")
+    done = aidge_build("accuracy", "--layers", tmp_path / "net.onnx", *given)
+    assert done.exit_code == 2 and "is NaN in 2 of 2 samples" in done.stderr, done
+    assert "--layer-types Neg_0=float32 leaves out" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def searched(files) -> dict:
     done = sensitivity(

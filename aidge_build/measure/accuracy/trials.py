@@ -14,6 +14,7 @@ from aidge_build.base.naming import counted
 from aidge_build.build.compile import import_model
 from aidge_build.build.request import CompileRequest
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.view import GraphView
 from aidge_build.measure.accuracy.costs import Cost
 from aidge_build.measure.accuracy.figures import Figures
 from aidge_build.measure.accuracy.labelled import LabelledSet
@@ -96,13 +97,23 @@ class Trials:
         types = self._possible(types)
         if types not in self._known:
             view, _ = import_model(self.request_of(types))
-            stage = _named_as(self.float_stage, on_host(_title(types), view, self.samples, input_quantizations(view)))
+            stage = _named_as(self.float_stage, self._on_host(types, view))
             figures = judged(self.task, self.samples, stage.outputs, self.float_stage.inputs)
             power, noise = power_and_noise(*_signals(self.float_stage.outputs, stage.outputs))
             steps = tuple((node.type, view.tensor(node.outputs[0]).dtype) for node in view.nodes)
             worth = merit_of(figures), noise / (power or 1.0), decibels(power, noise)
             self._known[types] = Trial(types, self._models[types], figures, *worth, steps)
         return self._known[types]
+
+    def _on_host(self, types: tuple[str, ...], view: GraphView) -> Stage:
+        """The stage of these types; the error of an output that is NaN says how to leave out the layer that cannot be integer."""
+        try:
+            return on_host(_title(types), view, self.samples, input_quantizations(view))
+        except AidgeError as error:
+            integer = [self.shown(layer) for layer, kind in zip(self.layers, types, strict=True) if kind != FLOAT]
+            layer = integer[0] if len(integer) == 1 else "LAYER"
+            error.hint = f"--layer-types {layer}={FLOAT} leaves out a layer with values that integers cannot hold"
+            raise
 
     def loss(self, trial: Trial) -> float:
         """Returns how much worse the trial is than the float model, as a part of 1."""

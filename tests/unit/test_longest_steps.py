@@ -205,6 +205,36 @@ def test_a_model_with_memory_of_its_own_gets_it_first_in_each_call() -> None:
     assert (found.reason, found.steps) == ("", (StepBound("", 22),))
 
 
+# N_begin refuses an instance without weights, and a step reads their first word.
+BOUND = """
+net_init:
+    mov r3, #0
+    STORED
+    mov r0, #0
+    bx lr
+net_begin:
+    ldr r0, [r0, #PLACE]
+    cmp r0, #0
+    beq .none
+    mov r0, #0
+    bx lr
+.none:
+    mov r0, #4
+    bx lr
+net_step:
+    mov r0, #0
+    bx lr
+"""
+
+
+@pytest.mark.parametrize("functions, place", [(("net_init",), 4), (("net_init", "net_reset"), 8)])
+@pytest.mark.parametrize("update", ["bind", None])
+def test_an_instance_has_the_weights_of_the_program_at_first_if_others_may_replace_them(functions, place, update) -> None:
+    text = BOUND.replace("STORED", "\n".join(f"str r3, [r0, #{at}]" for at in (4, 8))).replace("PLACE", str(place))
+    found = bound(text, functions=functions, update=update, weights=("array",), step_count=1)
+    assert found.reason == ("" if update else "net_begin may refuse its pointers")
+
+
 @pytest.mark.parametrize(
     "linked, update, weights, known",
     [

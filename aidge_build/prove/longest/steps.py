@@ -21,6 +21,7 @@ from aidge_build.prove.longest.values import Value
 _BEGIN_LIMIT, _MOST_TIMES = 1_000_000, 2
 _DONE, _MORE = 0, 2
 _COUNTERS = "monitor"  # the array in the claim
+_POINTER_BYTES = 4
 _ALIGNMENT, _MOST_PLACES = 4, 64  # code depends on the last two bits of the caller's addresses
 
 
@@ -79,6 +80,8 @@ class _Model:
             own = [GIVEN[0]]
             memory = self._call("init", memory, GIVEN[:3], _BEGIN_LIMIT).memory
             self._forget_counters(memory, own)
+            has_state = f"{self.claim.model}_reset" in self.claim.functions
+            self._bind(memory, own[0] + (2 if has_state else 1) * _POINTER_BYTES)
         ports = GIVEN[3:]
         begun = self._call("begin", memory.copied(), [*own, *ports], _BEGIN_LIMIT)
         if self.calls.result(begun) != _DONE:
@@ -106,11 +109,16 @@ class _Model:
             symbol = self.image.symbol(part.symbol)
             for at in range(symbol.address, symbol.address + part.size_bytes, 4) if symbol else ():
                 memory.store(at, 4, 0)
-        for name in self.claim.weights[:1] if self.claim.update else ():
-            bound, weights = self.image.symbol(f"{self.claim.model}_bound"), self.image.symbol(name)
-            if bound and weights:
-                memory.store(bound.address, 4, weights.address)
+        if bound := self.image.symbol(f"{self.claim.model}_bound"):
+            self._bind(memory, bound.address)
         return memory
+
+    def _bind(self, memory: Memory, place: int) -> None:
+        """Stores the address of the program's own weights at the place where N_bind stores it, if weights can be replaced. An
+        instance has it after the pointers to its arena and state."""
+        weights = self.image.symbol(self.claim.weights[0]) if self.claim.update and self.claim.weights else None
+        if weights:
+            memory.store(place, _POINTER_BYTES, weights.address)
 
     def _forget_counters(self, memory: Memory, own: list[int]) -> None:
         """Forgets the words of an instance that N_monitor_reset writes: later inferences find other counters there."""

@@ -82,7 +82,7 @@ FIRST, SECOND, THIRD = 10 + 1 + 4 + 3 + 2, 10 + 2 + 4 + 2 + 2, 11 + 2
 
 def bound(text: str, **changes):
     claim = {"model": "net", "max_step": 30, "weights": (), "layers": ("one", "two"), "functions": (), "kept": (), "update": None}
-    claim |= {"step_count": 3, "step_symbol": "net_step"} | changes
+    claim |= {"arenas": (), "arena_bytes": 0, "step_count": 3, "step_symbol": "net_step"} | changes
     return bound_steps(*listed(text), SimpleNamespace(**claim))
 
 
@@ -203,6 +203,38 @@ net_step:
 def test_a_model_with_memory_of_its_own_gets_it_first_in_each_call() -> None:
     found = bound(OWN, functions=("net_init",), step_count=1)
     assert (found.reason, found.steps) == ("", (StepBound("", 22),))
+
+
+# N_begin writes a word of the arena; a step stores at an unknown place of the arena, and returns 0 if that word is still there.
+GUARDED = """
+net_init:
+    str r1, [r0]
+    mov r0, #0
+    bx lr
+net_begin:
+    ARENA
+    mov r2, #7
+    str r2, [r1, #12]
+    mov r0, #0
+    bx lr
+net_step:
+    ARENA
+    ldr r3, [r1]
+    str r3, [r1, PLACE]
+    ldr r0, [r1, #12]
+    sub r0, #7
+    bx lr
+"""
+ARRAY = {"ARENA": "movw r1, #0\nmovt r1, #8192", "arenas": (SimpleNamespace(symbol="array"),)}
+INSTANCE = {"ARENA": "ldr r1, [r0]", "functions": ("net_init",), "arena_bytes": 16}
+
+
+@pytest.mark.parametrize("of", [ARRAY, INSTANCE], ids=["array", "instance"])
+@pytest.mark.parametrize("place, known", [("r3", True), ("#8", True), ("#12", False)])
+def test_a_store_at_an_unknown_place_of_the_arena_leaves_the_words_that_begin_wrote(of: dict, place: str, known: bool) -> None:
+    changes = {name: value for name, value in of.items() if name != "ARENA"}
+    found = bound(GUARDED.replace("ARENA", of["ARENA"]).replace("PLACE", place), step_count=1, **changes)
+    assert found.reason == ("" if known else "what net_step returns depends on data")
 
 
 # N_begin refuses an instance without weights, and a step reads their first word.

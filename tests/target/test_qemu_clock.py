@@ -69,6 +69,30 @@ int main(void) {
     return kws_run() == 0;
 }
 """
+# SysTick calls a handler of 11 instructions 40 times, at any instruction of blocks that read and write peripherals.
+TICKS = """
+__attribute__((used)) static int turns;
+__attribute__((naked)) void SysTick_Handler(void) {
+    __asm__ volatile("ldr r0, =turns\\n ldr r1, [r0]\\n add r1, #1\\n str r1, [r0]\\n"
+                     "sub r1, #40\\n asr r1, #31\\n and r1, #7\\n" /* 0 after 40 turns */
+                     "ldr r0, =0xE000E010\\n str r1, [r0]\\n nop\\n bx lr");
+}
+static uint32_t ram[4];
+int main(void) {
+    volatile uint32_t *timer = (volatile uint32_t *)0x40000000;
+    timer[0] = 1u;
+    ((volatile uint32_t *)0xE000E010u)[1] = 37u;
+    ((volatile uint32_t *)0xE000E010u)[0] = %s;
+    for (uint32_t count = 0u; count < 1000u; count++) {
+        ram[0] += count;
+        timer[1] = (count & 15u) + 12u; /* before it is 0, mostly: QEMU ends a block where a timer would be 0 */
+        ram[1] += timer[1];
+        ram[2] ^= ram[1];
+        ram[3] += ram[2];
+    }
+    return kws_run() == 0;
+}
+"""
 PLACES = {"mps2-an386": ("0xE000E014u", "0x20000100u"), "qemu_riscv32": ("0x02004000u", "0x80010000u")}
 
 
@@ -100,6 +124,11 @@ def test_an_interrupt_in_the_middle_of_a_block_adds_only_its_handler(tmp_path):
         for place, name in (("0xE000ED04u", "pended"), ("0x20000100u", "stored"))
     )
     assert pended - stored == 100
+
+
+def test_interrupts_between_accesses_to_peripherals_add_only_their_handlers(tmp_path):
+    ticks, none = (measured(TICKS % control, tmp_path, name=f"ticks{control}")["instructions"] for control in (7, 5))
+    assert ticks - none == 40 * 11
 
 
 @pytest.mark.parametrize("board", BOARDS)

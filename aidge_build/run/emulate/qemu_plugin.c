@@ -134,7 +134,8 @@ static void on_execute(unsigned cpu, void *data)
     const struct block *block = data;
     uint32_t link = 0, finished = counting.finished_runs;
     uint32_t from = previous != NULL ? previous->address : 0, from_end = previous != NULL ? previous->end : 0;
-    const bool is_rest = rests_begin(block->address, block->end, from, from_end);
+    const uint32_t left = previous != NULL ? rests_take_back(&counting, previous->instructions) : 0;
+    const bool is_rest = left != 0 && from < block->address && block->end <= from_end; /* it was read with the whole block */
     (void)cpu;
     if (block->address == counting.run_address || block->address == counting.step_address) {
         /* The interface shows no registers: the return address follows the call that led here. */
@@ -144,7 +145,7 @@ static void on_execute(unsigned cpu, void *data)
             *(block->address == counting.run_address ? &entered_by_jump : &stepped_by_jump) = true;
     }
     entries_look(&counting, block->address, from, from_end);
-    counting_block(&counting, block->address, is_rest ? 0 : block->instructions, block->layer, link);
+    counting_block(&counting, block->address, block->instructions, block->layer, link);
     entries_counted(&counting, block->layer, finished != counting.finished_runs);
     if (executed.edges != NULL && !is_rest) {
         if (finished != counting.finished_runs) {
@@ -278,7 +279,8 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     for (size_t index = 0; index < count && (lines.read_count != 0 || lines.pieces.count != 0); index++)
         qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(code, index), on_read, NO_REGISTERS, MEMORY_ACCESSES, NULL);
     qemu_plugin_register_vcpu_tb_exec_cb(code, on_execute, NO_REGISTERS, block);
-    qemu_plugin_register_vcpu_insn_exec_inline(last, ADD_U64, &rests.completed, 1);
+    for (size_t index = 0; index < count; index++)
+        qemu_plugin_register_vcpu_insn_exec_inline(qemu_plugin_tb_get_insn(code, index), ADD_U64, &rests.executed, 1);
     for (size_t index = 0; index < count && measures_run_stack; index++) {
         struct qemu_plugin_insn *each = qemu_plugin_tb_get_insn(code, index);
         if (stores_on_stack(qemu_plugin_insn_data(each), qemu_plugin_insn_size(each)))

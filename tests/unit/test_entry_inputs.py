@@ -126,6 +126,13 @@ def test_rows_that_are_pushed_in_any_number_are_the_input_again(first, own):
     assert ROWS.arguments("toy_push_x") == 2 and ROWS.arguments("toy_begin") == 1 and ROWS.arguments("toy_end") == 0
 
 
+def test_rows_of_two_instances_in_turn_are_two_inputs():
+    calls = [("begin", (own, STACK), 0) for own in (RAM, RAM + 4)]
+    calls += [("push_x", (own, place, 2), 0) for place in (ARENA, ARRAY) for own in (RAM, RAM + 4)]
+    found = inferences(replace(ROWS, first="instance"), *calls).found
+    assert [entry.inputs for entry in found] == [(read(ARENA, 12) + read(ARRAY, 12),)] * 2
+
+
 def test_rows_in_no_memory_are_no_part_of_an_input():
     calls = inferences(ROWS, ("begin", (STACK,), 0), ("push_x", (5, 3), 0), ("push_x", (ARRAY, 1), 0), ("push_x", (5, 3), 1))
     assert [(entry.status, entry.inputs) for entry in calls.found] == [(1, ())]
@@ -150,6 +157,8 @@ def test_a_begin_that_only_asks_is_no_call_that_was_refused_unless_nothing_ever_
     assert [entry.status for entry in calls.found] == [0, 0, 1] and calls.asked == 2
     assert calls.found[0].inputs == (read(RAM, 9),)
     assert [entry.status for entry in inferences(steps, asks, asks).found] == [3]
+    rows = inferences(ROWS, begins, asks, ("push_x", (ARENA, 4), 0))
+    assert [entry.status for entry in rows.found] == [0] and rows.asked == 1
 
 
 def test_a_claim_of_an_older_version_does_not_say_what_is_passed_beside_the_arena():

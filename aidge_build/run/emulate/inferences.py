@@ -20,7 +20,8 @@ class Inferences:
         self.found: list[Entry] = []
         self.asked = 0
         self._passed = program.passed
-        self._rows, self._bytes = b"", 0
+        self._rows = dict[int, bytes]()  # of each instance that has begun
+        self._bytes = 0
 
     @property
     def is_full(self) -> bool:
@@ -30,16 +31,17 @@ class Inferences:
     def add(self, entry: Entry) -> None:
         """Takes a call that returned."""
         passed = self._passed
-        if entry.function == passed.begins and entry.status == _ORDER and self.found:
+        instance = entry.words[0] if passed.first else 0
+        if entry.function == passed.begins and entry.status == _ORDER and (self.found or instance in self._rows):
             self.asked += 1
         elif entry.function == passed.pushes and entry.status == _MORE:
             pass  # the same rows are pushed again
         elif passed.pushes and not entry.status and entry.function == passed.begins:
-            self._rows = b""
+            self._rows[instance] = b""
         elif passed.pushes and not entry.status and entry.function == passed.pushes:
-            self._rows += b"".join(entry.inputs)
-            if len(self._rows) == passed.inputs[0].size_bytes:
-                self._keep(replace(entry, inputs=(self._rows,)))
+            rows = self._rows[instance] = self._rows.get(instance, b"") + b"".join(entry.inputs)
+            if len(rows) == passed.inputs[0].size_bytes:
+                self._keep(replace(entry, inputs=(rows,)))
         else:
             self._keep(entry)
 

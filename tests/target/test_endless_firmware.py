@@ -259,6 +259,19 @@ def test_inferences_of_a_program_without_a_model_are_refused(tmp_path):
     assert result.exit_code == 2 and "of a program with one model, and this one has 0" in result.stderr
 
 
+def test_inferences_in_steps_are_refused_in_qemu(tmp_path):
+    functions = ["kws_run", "kws_begin", "kws_step", "kws_end"]
+    text = (
+        model(claim={"functions": functions, "steps": {"max_step": 1000, "count": 2}})
+        .split("int main(void)", 1)[0]
+        .replace("kws_run(void)", "kws_step(void)")
+    )
+    result = run(
+        build(BOARD, f"{text} int main(void) {{ for (;;) kws_step(); }}", tmp_path), "--inferences", "2", emulator="qemu"
+    )
+    assert result.exit_code == 2 and "counts calls of kws_run, and this program calls kws_step instead" in result.stderr
+
+
 def test_long_work_says_how_far_it_is_where_nobody_sees_stderr_even_if_it_keeps_no_lines():
     """Quantizing takes a minute with many samples; before the first seconds are over it says nothing."""
     with terminal.counting("QUANT", is_kept=False) as progress:

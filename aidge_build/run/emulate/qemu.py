@@ -20,7 +20,7 @@ from aidge_build.prove.timing.estimate import OUTSIDE, Edge, Executed
 from aidge_build.prove.timing.memory import WAITED, Lines, flash_regions
 from aidge_build.prove.timing.reads import PieceCounts
 from aidge_build.run.emulate.native_code import shared_library
-from aidge_build.run.emulate.program import WAITS, End, Program, RunResult, Steps
+from aidge_build.run.emulate.program import NO_ADDRESS, WAITS, End, Program, RunResult, Steps
 from aidge_build.run.emulate.qemu_entries import entry_arguments, seen_by_plugin
 from aidge_build.run.emulate.standstill import StillWatch
 from aidge_build.run.emulate.supervision import supervise
@@ -47,6 +47,13 @@ def run_in_qemu(program: Program) -> RunResult:
     machine = program.board.emulator.machine if program.board.emulator else ""
     if not machine or not core.qemu:
         raise AidgeError("QEMU has no machine for it", where=f"board {program.board.name}", code="RUN")
+    if program.stops.inferences and program.run_address == NO_ADDRESS != program.step_address:
+        raise AidgeError(
+            f"QEMU counts calls of {program.run_symbol}, and this program calls {program.step_symbol} instead",
+            where="--inferences",
+            hint="--until FUNCTION, --instructions N or --seconds S",
+            code="USAGE",
+        )
     executable = qemu_of(program.board)
     with tempfile.TemporaryDirectory() as folder:
         return _run(program, executable, machine, Path(folder))

@@ -10,7 +10,7 @@ import pytest
 
 from aidge_build.prove.longest import StepBound, bound_steps
 from aidge_build.prove.longest.steps import _Model
-from tests.listings import DATA, listed
+from tests.listings import DATA, DATA_BYTES, listed
 
 # `array` holds the pointers to input and output, and then the number of the step.
 BEGIN = """
@@ -205,7 +205,7 @@ def test_a_model_with_memory_of_its_own_gets_it_first_in_each_call() -> None:
     assert (found.reason, found.steps) == ("", (StepBound("", 22),))
 
 
-# N_begin writes a word of the arena; a step stores at an unknown place of the arena, and returns 0 if that word is still there.
+# N_begin writes the last word of the arena; a step stores into the arena, and returns 0 if that word is still there.
 GUARDED = """
 net_init:
     str r1, [r0]
@@ -214,27 +214,43 @@ net_init:
 net_begin:
     ARENA
     mov r2, #7
-    str r2, [r1, #12]
+    str r2, [r1, #LAST]
     mov r0, #0
     bx lr
 net_step:
     ARENA
     ldr r3, [r1]
-    str r3, [r1, PLACE]
-    ldr r0, [r1, #12]
+    STORE
+    ldr r0, [r1, #LAST]
     sub r0, #7
     bx lr
 """
-ARRAY = {"ARENA": "movw r1, #0\nmovt r1, #8192", "arenas": (SimpleNamespace(symbol="array"),)}
-INSTANCE = {"ARENA": "ldr r1, [r0]", "functions": ("net_init",), "arena_bytes": 16}
+ARRAY = {"arenas": (SimpleNamespace(symbol="array"),)}
+INSTANCE = {"functions": ("net_init",), "arena_bytes": 16}
 
 
-@pytest.mark.parametrize("of", [ARRAY, INSTANCE], ids=["array", "instance"])
-@pytest.mark.parametrize("place, known", [("r3", True), ("#8", True), ("#12", False)])
-def test_a_store_at_an_unknown_place_of_the_arena_leaves_the_words_that_begin_wrote(of: dict, place: str, known: bool) -> None:
-    changes = {name: value for name, value in of.items() if name != "ARENA"}
-    found = bound(GUARDED.replace("ARENA", of["ARENA"]).replace("PLACE", place), step_count=1, **changes)
-    assert found.reason == ("" if known else "what net_step returns depends on data")
+@pytest.mark.parametrize(
+    "arena, last, claim",
+    [("movw r1, #0\nmovt r1, #8192", DATA_BYTES - 4, ARRAY), ("ldr r1, [r0]", 12, INSTANCE)],
+    ids=["array", "instance"],
+)
+@pytest.mark.parametrize(
+    "store, known",
+    [
+        ("str r3, [r1, r3]", True),
+        ("str r3, [r1, #BEFORE]", True),
+        ("str r3, [r1, #LAST]", False),
+        ("vst20.8 {q0, q1}, [r1, #BEFORE]", True),  # up to the end of the arena
+    ],
+)
+def test_a_store_into_the_arena_leaves_the_last_word_as_begin_wrote_it(arena, last, claim, store, known) -> None:
+    text = GUARDED.replace("ARENA", arena).replace("STORE", store).replace("LAST", str(last)).replace("BEFORE", str(last - 4))
+    assert bound(text, step_count=1, **claim).reason == ("" if known else "what net_step returns depends on data")
+
+
+def test_a_store_at_an_unknown_place_of_the_arena_leaves_a_word_before_the_layers_as_begin_wrote_it() -> None:
+    text = GUARDED.replace("ARENA", "movw r1, #0\nmovt r1, #8192").replace("STORE", "str r3, [r1, r3]").replace("LAST", "12")
+    assert bound(text, step_count=1, **ARRAY).reason == ""
 
 
 # N_begin refuses an instance without weights, and a step reads their first word.

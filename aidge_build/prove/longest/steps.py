@@ -88,7 +88,7 @@ class _Model:
             raise Refusal(f"{self.claim.model}_begin may refuse its pointers")
         shifts = {port: self._shifts(memory, own, port, ports) for port in ports}
         memory = begun.memory
-        memory.saved |= self._canaries(memory, own)
+        self._keep_canaries(memory, own)
         code: Value = _MORE
         while code == _MORE:
             before = memory.copied()
@@ -121,13 +121,17 @@ class _Model:
         if weights:
             memory.store(place, _POINTER_BYTES, weights.address)
 
-    def _canaries(self, memory: Memory, own: list[int]) -> set[int]:
-        """Returns the addresses of the words of the arena that have a value before the first step: the plan's checker proves that
-        no layer writes there."""
+    def _keep_canaries(self, memory: Memory, own: list[int]) -> None:
+        """Keeps the words of the arena that have a value before the first step: the plan's checker proves that no layer writes
+        there. The arena of the layers ends at its last word."""
         symbols = [symbol for part in self.claim.arenas if (symbol := self.image.symbol(part.symbol))]
         arenas = [(symbol.address, symbol.end) for symbol in symbols]
         arenas += [(GIVEN[1], GIVEN[1] + self.claim.arena_bytes)] if own else []
-        return {at for at in memory.known if any(first <= at < end for first, end in arenas)}
+        for first, end in arenas:
+            canaries = {at for at in memory.known if first <= at < end}
+            memory.saved |= canaries
+            if end - 4 in canaries:
+                self.calls.objects.shorten(end - 4)
 
     def _forget_counters(self, memory: Memory, own: list[int]) -> None:
         """Forgets the words of an instance that N_monitor_reset writes: later inferences find other counters there."""

@@ -146,6 +146,11 @@ class Objects:
             return None
         return self.spans[index]
 
+    def shorten(self, end: int) -> None:
+        """Makes the object around an address end there."""
+        index = bisect_right(self._firsts, end) - 1
+        self.spans[index] = Span(self.spans[index].first, end)
+
     def bytes_from(self, place: Value, most: int) -> int:
         """Returns the most bytes that a store of up to `most` bytes writes. Narrow elements or a predicate may store less than a
         whole vector, and no store writes beyond the object."""

@@ -16,10 +16,10 @@ INTERRUPTED = f"""
 static volatile uint32_t turns;
 void SysTick_Handler(void) {{ turns++; }}
 int main(void) {{
-    {TIMER}[1] = 400u;
+    {TIMER}[1] = 400u; /* 500 instructions */
     {TIMER}[2] = 0u;
     {TIMER}[0] = 7u;
-    while (turns < 50u)
+    while (turns < %s)
         kws_run();
     return 0;
 }}
@@ -108,9 +108,15 @@ def measure(elf, board: str) -> dict:
 
 
 def test_a_program_with_interrupts_is_measured_alike_each_time(tmp_path):
-    first = measured(INTERRUPTED, tmp_path)
+    first = measured(INTERRUPTED % 50, tmp_path)
     second = measure(tmp_path / "app.elf", "mps2-an386")
     assert first == second and first["runs"] > 10
+
+
+def test_an_interrupt_between_a_call_and_the_run_function_hides_no_count(tmp_path):
+    """One of 3000 interrupts comes there."""
+    found = measured(INTERRUPTED % 3000, tmp_path)
+    assert found["run_instructions"] is not None and found["runs"] > 300
 
 
 def test_a_core_that_sleeps_skips_the_time_until_its_interrupt(tmp_path):

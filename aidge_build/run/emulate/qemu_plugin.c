@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include "executed.h"
+#include "qemu_branches.h"
 #include "qemu_entries.h"
 #include "qemu_lines.h"
 #include "qemu_rests.h"
@@ -47,7 +48,7 @@ PUBLIC int qemu_plugin_version = 1;
 
 /* The data of a translated block: QEMU hands the pointer back at each execution. */
 struct block {
-    uint32_t address, last, end, instructions; /* last: its last instruction */
+    uint32_t address, last, end, instructions, callee; /* last: its last instruction */
     int32_t layer;
     bool calls, endless;
     uint8_t *bytes; /* NULL if no line is counted */
@@ -72,8 +73,11 @@ struct watch {
 };
 static struct watch *watches;
 static uint32_t watch_count;
-/* Set when a run was entered by a jump: its return address is then unknown, and so is the count inside. */
-static bool entered_by_jump, stepped_by_jump;
+/* `by_jump` is set when a function was entered by a jump: its return address is then unknown, and so is the count inside. */
+static struct watched {
+    uint32_t called_from_end; /* of the block that called it, which an interrupt may have followed */
+    bool by_jump;
+} run, step;
 
 static uint32_t written_bytes(const struct watch *watch)
 {
@@ -89,9 +93,9 @@ static void write_result(void)
     if (file == NULL)
         return;
     fprintf(file, "total %" PRIu64 "\nbefore_main %" PRIu64 "\nruns %u\n", counting.total, counting.before_main, counting.runs);
-    if (!entered_by_jump)
+    if (!run.by_jump)
         fprintf(file, "inside_run %" PRIu64 "\nfinished %" PRIu64 "\n", counting.inside_run, counting.finished);
-    if (!entered_by_jump && counting.finished_runs != 0)
+    if (!run.by_jump && counting.finished_runs != 0)
         fprintf(file, "fewest %" PRIu64 "\nmost %" PRIu64 "\n", counting.fewest, counting.most);
     if (measures_run_stack && counting.finished_runs != 0)
         fprintf(file, "run_stack %u\n", counting.stack_used);
@@ -103,47 +107,51 @@ static void write_result(void)
     fprintf(file, "over_limit %u\n", counting.over_limit);
     for (uint32_t index = 0; index < counting.layer_count; index++)
         fprintf(file, "layer %" PRIu64 "\nfinished_layer %" PRIu64 "\n", counting.layers[index].instructions, counting.layers[index].finished);
-    if (!stepped_by_jump)
+    if (!step.by_jump)
         fprintf(file, "steps %u\nlongest_step %" PRIu64 "\n", counting.steps, counting.longest_step);
     for (uint32_t index = 0; index < counting.layer_count; index++)
         fprintf(file, "layer_step %" PRIu64 "\n", counting.layers[index].longest_step);
     for (uint32_t index = 0; index < watch_count; index++)
         fprintf(file, "written %u\n", written_bytes(&watches[index]));
-    for (uint32_t index = 0; index < executed.count && !executed.is_full && !entered_by_jump; index++) {
+    for (uint32_t index = 0; index < executed.count && !executed.is_full && !run.by_jump; index++) {
         const struct edge *edge = &executed.edges[index];
         fprintf(file, "edge %u %u %u %u %d %" PRIu64 " %" PRIu64 "\n", edge->from, edge->from_size, edge->to, edge->to_size, edge->layer, edge->count, edge->finished);
     }
-    if (!entered_by_jump) {
+    if (!run.by_jump) {
         write_lines(file);
         write_pieces(file);
     }
     fclose(file);
 }
 
-/* Which instructions call, and which branch to themselves, depends on the instruction set. */
-enum { THUMB, RISCV };
-static int instruction_set = THUMB;
-
 static uint32_t riscv_size(const uint8_t *bytes)
 {
     return (bytes[0] & 3) == 3 ? 4 : 2;
 }
 
+/* The return address of the run or step function, if a block at `address` enters it. The interface shows no registers: the
+ * address follows the call that led here. */
+static uint32_t link_of(uint32_t address)
+{
+    struct watched *const entered = address == counting.run_address ? &run : address == counting.step_address ? &step : NULL;
+    uint32_t link = 0;
+    if (entered == NULL)
+        return 0;
+    link = previous != NULL && previous->calls ? previous->end : entered->called_from_end;
+    entered->by_jump |= link == 0;
+    entered->called_from_end = 0;
+    return link;
+}
+
 static void on_execute(unsigned cpu, void *data)
 {
     const struct block *block = data;
-    uint32_t link = 0, finished = counting.finished_runs;
+    uint32_t finished = counting.finished_runs;
     uint32_t from = previous != NULL ? previous->address : 0, from_end = previous != NULL ? previous->end : 0;
     const uint32_t left = previous != NULL ? rests_take_back(&counting, previous->instructions) : 0;
     const bool is_rest = left != 0 && from < block->address && block->end <= from_end; /* it was read with the whole block */
     (void)cpu;
-    if (block->address == counting.run_address || block->address == counting.step_address) {
-        /* The interface shows no registers: the return address follows the call that led here. */
-        if (previous != NULL && previous->calls)
-            link = previous->end;
-        else
-            *(block->address == counting.run_address ? &entered_by_jump : &stepped_by_jump) = true;
-    }
+    const uint32_t link = link_of(block->address);
     entries_look(&counting, block->address, from, from_end);
     counting_block(&counting, block->address, block->instructions, block->layer, link);
     entries_counted(&counting, block->layer, finished != counting.finished_runs);
@@ -161,6 +169,10 @@ static void on_execute(unsigned cpu, void *data)
     const bool is_in_fault = block->address >= entries.fault_begin && block->address < entries.fault_end;
     if (block->endless && (!waits_for_interrupts || is_in_fault))
         counting.endless_loop = block->address | 1u;
+    if (block->callee == counting.run_address)
+        run.called_from_end = block->end;
+    else if (block->callee == counting.step_address)
+        step.called_from_end = block->end;
     progress->instructions = counting.total;
     progress->runs = counting.finished_runs;
     progress->last = block->last;
@@ -208,37 +220,6 @@ static void on_stack_write(unsigned cpu, uint32_t info, uint64_t address, void *
     counting_stack_write(&counting, (uint32_t)address);
 }
 
-static bool is_riscv_call(const uint8_t *bytes, size_t size)
-{
-    if (size == 2) /* c.jal on 32-bit cores; c.jalr: a register, and not the one that c.ebreak has in its place */
-        return ((bytes[1] & 0xE0) == 0x20 && (bytes[0] & 3) == 1) ||
-               ((bytes[1] & 0xF0) == 0x90 && (bytes[0] & 0x7F) == 2 && ((bytes[1] & 0x0F) != 0 || (bytes[0] & 0x80) != 0));
-    return (bytes[0] == 0xEF || (bytes[0] == 0xE7 && (bytes[1] & 0x70) == 0)) && (bytes[1] & 0x0F) == 0; /* jal, jalr: link in ra */
-}
-
-static bool is_riscv_loop(const uint8_t *bytes, size_t size)
-{
-    if (size == 2) /* c.j to itself */
-        return bytes[1] == 0xA0 && bytes[0] == 0x01;
-    return bytes[0] == 0x6F && bytes[1] == 0 && bytes[2] == 0 && bytes[3] == 0; /* jal zero, 0 */
-}
-
-static bool is_loop(const uint8_t *bytes, size_t size)
-{
-    if (instruction_set == RISCV)
-        return is_riscv_loop(bytes, size);
-    return size == 2 && bytes[0] == 0xFE && bytes[1] == 0xE7; /* "b ." */
-}
-
-static bool is_call(const uint8_t *bytes, size_t size)
-{
-    if (instruction_set == RISCV)
-        return is_riscv_call(bytes, size);
-    if (size == 2) /* blx register */
-        return bytes[1] == 0x47 && (bytes[0] & 0x87) == 0x80;
-    return (bytes[1] & 0xF8) == 0xF0 && (bytes[3] & 0xD0) == 0xD0; /* bl label */
-}
-
 /* push, stmdb sp!, vpush; str and strd [sp, ...], str [sp, ...]!; vstr [sp, ...] */
 static bool is_push(const uint8_t *bytes)
 {
@@ -270,6 +251,7 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     block->instructions = (uint32_t)count;
     block->layer = counting_find(&counting, block->address);
     block->calls = is_call(bytes, size);
+    block->callee = callee(bytes, size, block->last);
     block->endless = count == 1 && is_loop(bytes, size);
     block->bytes = lines.read_count != 0 ? malloc(block->end - block->address) : NULL;
     for (size_t index = 0; index < count && block->bytes != NULL; index++) {

@@ -24,6 +24,7 @@ from aidge_build.plan.place import Place
 from aidge_build.plan.program import Program
 from tests.compiled import request_of
 from tests.emitted import chain, changed
+from tests.models import model
 from tests.row_models import image_classifier, image_filter, running_image
 from tests.stateful import MODELS
 
@@ -94,6 +95,14 @@ def test_initial_values_of_states_are_constants_of_the_program_even_if_weights_c
     assert arrays.initial_state is not None and len(arrays.all) > 1
     used = arrays.all if update == "none" else (arrays.initial_state,)
     assert re.findall(r"^extern const \w+ (\w+)\[", code, re.MULTILINE) == [array.symbol for array in used]
+
+
+@pytest.mark.parametrize("constants, count", [({}, 0), (WEIGHTS, 1)], ids=["none", "weights"])
+def test_the_function_that_finds_bound_weights_exists_if_a_layer_reads_weights(constants, count):
+    text = "z = Add(x, w)" if constants else "z = Neg(x)"
+    data = model(text, inputs="float[1,4] x", outputs="float[1,4] z", constants=constants)
+    code, _ = code_and_claim(program_of(data, Options(update="weights")))
+    assert code.count("static const void *net_constant(") == count
 
 
 @pytest.mark.parametrize("data", [image_classifier(), image_filter()], ids=["classifier", "filter"])

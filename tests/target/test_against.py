@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -10,11 +12,15 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.prove.elf.claim import claim_from
+from aidge_build.run.emulate.model_calls import instance_bytes
 from tests.command import Result, aidge_build
 from tests.compiled import request_of
+from tests.models import model as model_of
 from tests.programs import needs_cross_compiler
 from tests.small_model import small_model
 from tests.stateful import MODELS
@@ -133,6 +139,24 @@ def test_memory_and_weights_that_the_firmware_hands_over_are_as_in_the_firmware(
     data = verified(folder, "a", "--against", elf, "--json").json
     assert data["ok"] and data["differing_values"] == 0 and data["old"]["ram_bytes"] == data["new"]["ram_bytes"] > 0
     assert abs(data["old"]["instructions"] - known["instructions_per_inference"]) <= 1
+
+
+SIZE = """
+#include "net.h"
+_Static_assert(sizeof(net_instance) > 4096 && sizeof(net_instance) <= ROOM, "room");
+"""
+
+
+def test_an_instance_of_a_model_with_many_counted_outputs_has_room(tmp_path):
+    text = " ".join(f"y{number} = Add(x, w)" for number in range(70))
+    outputs = ", ".join(f"float[1,64] y{number}" for number in range(70))
+    data = model_of(text, inputs="float[1,64] x", outputs=outputs, constants={"w": numpy.ones((1, 64), numpy.float32)})
+    request = request_of(data, "net.onnx", load_board("host"))
+    made = emit(build_program(replace(request, options=replace(request.options, monitor="on", arena="caller"))))
+    room = instance_bytes(claim_from(made.manifest["claim"]).passed)
+    (tmp_path / "net.h").write_bytes(made.files["net.h"])
+    (tmp_path / "size.c").write_text(SIZE.replace("ROOM", str(room)))
+    subprocess.run(["cc", "-c", str(tmp_path / "size.c"), "-o", str(tmp_path / "size.o")], check=True)
 
 
 def test_programs_that_cannot_get_the_same_bytes_are_refused(folder, old):

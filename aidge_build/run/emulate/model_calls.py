@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PLACES = (0x60000000, 0x70000000, 0x90000000, 0xA0000000)
 _NO_WEIGHTS = "the firmware binds weights from elsewhere: --block FILE binds your block"
 _PAGE, _ALIGNMENT = 4096, 256  # of the longest line of a cache, too
-_INSTANCE_BYTES = 4096  # more than any; a claim does not say how many
+_INSTANCE_BYTES, _PORT_BYTES = 4096, 128  # more than any instance has, and has for an input or output; the claim does not say it
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def calling(
     with opened(elf, board, run_symbol, limit) as (machine, program):
         counter = machine.counter()
         sizes = [one.size_bytes for one in ports if not one.symbol]
-        owned = [claim.arena_bytes if calls.first else 0, _INSTANCE_BYTES if calls.first == "instance" else 0]
+        owned = [claim.arena_bytes if calls.first else 0, instance_bytes(calls) if calls.first == "instance" else 0]
         arena, instance, *pointers, place = _own_memory(machine, board, [*owned, *sizes, len(block or b"")])
         given = iter(pointers)
         places = [
@@ -117,6 +117,11 @@ def calling(
                 size = len(block)
             _bind(machine, program, claim, (*first, place, size))
         yield Caller(machine, program, calls, places, [*first, *pointers], lambda: counter.total)
+
+
+def instance_bytes(calls: ClaimedCall) -> int:
+    """Returns bytes that are enough for an instance: the monitor counts up to 64 classes of each output."""
+    return _INSTANCE_BYTES + _PORT_BYTES * (len(calls.inputs) + len(calls.outputs))
 
 
 def require_callable(claim: Claim, elf: Path) -> ClaimedCall:

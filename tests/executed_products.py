@@ -23,6 +23,7 @@ _LANES = {"8": 16, "16": 8, "32": 4}
 # The plug-in of the emulator, which counts products where it counted instructions.
 _PLUGIN = """
 #include "counting.h"
+#include "qemu_rests.h"
 static const struct {{ uint32_t address, products; }} made[] = {{ {table} }};
 static uint32_t products_of_block(uint32_t address, uint32_t end)
 {{
@@ -40,6 +41,7 @@ static uint32_t products_of_block(uint32_t address, uint32_t end)
 }}
 #define counting_block(state, start, instructions, begun, back) \\
     counting_block(state, start, products_of_block(block->address, block->end), begun, back)
+#define rests_take_back(state, instructions) 0u /* instructions of blocks that are left: layers use no peripherals */
 #include "qemu_plugin.c"
 """
 

@@ -56,6 +56,7 @@ def test_a_step_without_a_bound_is_an_error_unless_the_user_says_otherwise_and_n
 
 def test_before_the_first_inference_the_kept_arrays_hold_zeros_and_nothing_else_is_known():
     image, instructions = listed("f:\nbx lr")
-    kept = (SimpleNamespace(symbol="array", size_bytes=12), SimpleNamespace(symbol="not linked", size_bytes=4))
+    sizes = {"array": 12, "not linked": 4}
+    kept = tuple(SimpleNamespace(symbol=symbol, size_bytes=size, word="state") for symbol, size in sizes.items())
     memory = _Model(image, instructions, SimpleNamespace(kept=kept, update=None, weights=(), layers=(), model="kws"))._at_first()
     assert [memory.load(DATA + at, 1) for at in range(-4, 20)] == [None] * 4 + [0] * 12 + [None] * 8

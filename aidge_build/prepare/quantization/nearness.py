@@ -162,10 +162,11 @@ def refusal(
     first = next(((layer, near) for layer, near in layers if not near.is_enough(least_sqnr)), None)
     blamed = f"the first layer below that is {first[0].node.where()} with {first[1]}" if first else "no layer of floats is below"
     name = first[0].names[0] if first else "LAYER"
+    less = "--least-sqnr DB accepts less" if found.is_float else "--least-sqnr=-inf compares nothing"
+    spared = shlex.quote(f"{name}=float32")
     return CheckFailed(
         f"output '{output}' of the quantized model has {found} on the {count} samples, and {wanted} are wanted; {blamed}",
-        hint=f"--layer-types {shlex.quote(f'{name}=float32')} or =int16 spares a layer, --ranges mse chooses other ranges, "
-        + ("--least-sqnr DB accepts less" if found.is_float else "--least-sqnr=-inf compares nothing"),
+        hint=f"--layer-types {spared} or =int16 spares a layer, --ranges mse chooses other ranges, {less}",
         code="SQNR",
     )
 

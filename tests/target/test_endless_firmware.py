@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -133,6 +136,30 @@ def test_an_interrupted_run_says_at_once_what_was_measured(elf, emulator):
     assert result.exit_code == 130 and time.monotonic() - sent[0] < 2
     assert result.json["ended_by"] == "interrupt" and result.json["runs"] > 0
     assert result.json["stdout"].startswith("192\n192\n")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+def test_qemu_ends_with_a_command_that_was_killed(elf):
+    def runs(process: Path) -> bool:
+        with contextlib.suppress(OSError):  # it has ended
+            return str(elf) in (process / "cmdline").read_text() and "qemu_plugin-" in (process / "maps").read_text()
+        return False
+
+    def any_runs() -> bool:
+        return any(map(runs, Path("/proc").glob("[0-9]*")))
+
+    def wait_until(holds) -> bool:
+        return any(holds() or time.sleep(0.05) for _ in range(400))
+
+    words = ("run", str(elf), "--board", BOARD, "--emulator", "qemu")
+    command = subprocess.Popen(
+        [sys.executable, "-m", "aidge_build", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    assert wait_until(any_runs)
+    time.sleep(0.1)  # the plug-in is loaded and begins
+    command.kill()
+    command.wait()
+    assert wait_until(lambda: not any_runs())
 
 
 @pytest.mark.parametrize("emulator", EMULATORS)

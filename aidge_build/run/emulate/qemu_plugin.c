@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __linux__
+#include <signal.h>
+#include <sys/prctl.h>
+#endif
 
 #include "executed.h"
 #include "qemu_branches.h"
@@ -309,6 +313,9 @@ static void show_progress(const char *path)
 PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char **arguments)
 {
     (void)info;
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* a program that does not end would outlive the command that was killed */
+#endif
     for (int index = 0; index < count; index++) {
         char *value = strchr(arguments[index], '=');
         if (value == NULL)

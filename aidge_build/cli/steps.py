@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aidge_build.base.naming import counted
+from aidge_build.plan.stepping import STEP_INSTRUCTIONS
 from aidge_build.prove.elf.findings import ERROR, Finding
 from aidge_build.run.emulate import RunResult
 
@@ -31,11 +32,11 @@ def step_finding(result: RunResult, max_step: int) -> Finding | None:
 def what_helps(max_step: int, longest: int) -> str:
     """Returns what to do about a step of `longest` instructions where `max_step` were promised: cut finer by the same factor, or
     promise more, as only the generator knows how finely the layer can be cut."""
-    smaller = max_step * max_step * 95 // (longest * 100)
-    return (
-        f"--max-step {smaller} makes finer pieces, so that no step is above {max_step:,}; if it is refused, the layer cannot be "
-        f"cut as finely, and --max-step {longest} promises what this step takes"
-    )
+    smaller, promised = max_step * max_step * 95 // (longest * 100), f"--max-step {longest} promises what this step takes"
+    if smaller <= STEP_INSTRUCTIONS:
+        return f"the layer cannot be cut as finely: {promised}"
+    finer = f"--max-step {smaller} makes finer pieces, so that no step is above {max_step:,}"
+    return f"{finer}; if it is refused, the layer cannot be cut as finely, and {promised}"
 
 
 def step_lines(result: RunResult, inferences: int | None, names: Mapping[str, str]) -> list[str]:

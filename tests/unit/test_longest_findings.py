@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines
+from aidge_build.cli.steps import what_helps
 from aidge_build.prove.longest import StepBound, StepsBound
 from aidge_build.prove.longest.steps import _Model
 from tests.listings import DATA, listed
@@ -56,7 +57,12 @@ def test_a_step_without_a_bound_is_an_error_unless_the_user_says_otherwise_and_n
 
 def test_before_the_first_inference_the_kept_arrays_hold_zeros_and_nothing_else_is_known():
     image, instructions = listed("f:\nbx lr")
-    sizes = {"array": 12, "not linked": 4}
-    kept = tuple(SimpleNamespace(symbol=symbol, size_bytes=size, word="state") for symbol, size in sizes.items())
+    kept = [SimpleNamespace(symbol=symbol, size_bytes=size, word="") for symbol, size in (("array", 12), ("not linked", 4))]
     memory = _Model(image, instructions, SimpleNamespace(kept=kept, update=None, weights=(), layers=(), model="kws"))._at_first()
     assert [memory.load(DATA + at, 1) for at in range(-4, 20)] == [None] * 4 + [0] * 12 + [None] * 8
+
+
+@pytest.mark.parametrize("longest, cuts", [(4_000, True), (4_030, False)])  # 121 and 120: N_step itself takes that
+def test_no_step_is_asked_for_in_which_nothing_fits(longest: int, cuts: bool) -> None:
+    hint = what_helps(714, longest)
+    assert ("makes finer pieces" in hint) is cuts and hint.endswith(f"--max-step {longest} promises what this step takes")

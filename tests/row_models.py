@@ -209,6 +209,6 @@ WITHOUT_ROWS = {
     ),
     "a layer without rows": (
         model("y = Softmax<axis=2>(x)", inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y"),
-        "is computed from all of it, not by rows",
+        "node 'Softmax_0' (Softmax) is computed from all of it, not by rows",
     ),
 }

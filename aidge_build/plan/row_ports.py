@@ -84,7 +84,7 @@ def _apart(tensor: Tensor) -> str:
 
 
 def _whole(node: Node) -> str:
-    return f"{node.where()} ({node.type}) is computed from all of it, not by rows"
+    return f"{node.where()} is computed from all of it, not by rows"
 
 
 def _refused(what: str, option: str, where: str = "") -> AidgeError:

@@ -273,14 +273,20 @@ net_step:
     mov r0, #0
     bx lr
 """
+NO_WEIGHTS = "no weights are in the program: it never passes net_weights to net_bind"
 
 
 @pytest.mark.parametrize("functions, place", [(("net_init",), 4), (("net_init", "net_reset"), 8)])
-@pytest.mark.parametrize("update", ["bind", None])
-def test_an_instance_has_the_weights_of_the_program_at_first_if_others_may_replace_them(functions, place, update) -> None:
+@pytest.mark.parametrize(
+    "update, weights, reason",
+    [("bind", "array", ""), ("bind", "other", NO_WEIGHTS), ("bind", "", NO_WEIGHTS), (None, "array", NO_WEIGHTS)],
+)
+def test_an_instance_has_the_weights_of_the_program_at_first_if_others_may_replace_them(
+    functions, place, update, weights, reason
+) -> None:
     text = BOUND.replace("STORED", "\n".join(f"str r3, [r0, #{at}]" for at in (4, 8))).replace("PLACE", str(place))
-    found = bound(text, functions=functions, update=update, weights=("array",), step_count=1)
-    assert found.reason == ("" if update else "net_begin may refuse its pointers")
+    found = bound(text, functions=functions, update=update, weights=(weights,) if weights else (), step_count=1)
+    assert found.reason == reason
 
 
 @pytest.mark.parametrize(

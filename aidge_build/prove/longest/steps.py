@@ -16,10 +16,9 @@ from aidge_build.prove.elf.image import Image
 from aidge_build.prove.longest.calls import GIVEN, GIVEN_BYTES, Calls
 from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.values import Value
 
 _BEGIN_LIMIT, _MOST_TIMES = 1_000_000, 2
-_DONE, _MORE = 0, 2
+_DONE, _MORE, _WEIGHTS = 0, 2, 4
 _COUNTERS = "monitor"  # the array in the claim
 _POINTER_BYTES = 4
 _ALIGNMENT, _MOST_PLACES = 4, 64  # code depends on the last two bits of the caller's addresses
@@ -84,12 +83,14 @@ class _Model:
             self._bind(memory, own[0] + (2 if has_state else 1) * _POINTER_BYTES)
         ports = GIVEN[3:]
         begun = self._call("begin", memory.copied(), [*own, *ports], _BEGIN_LIMIT)
-        if self.calls.result(begun) != _DONE:
-            raise Refusal(f"{self.claim.model}_begin may refuse its pointers")
+        if (code := self.calls.result(begun)) != _DONE:
+            model = self.claim.model
+            missing = f"no weights are in the program: it never passes {model}_weights to {model}_bind"
+            raise Refusal(missing if code == _WEIGHTS else f"{model}_begin may refuse its pointers")
         shifts = {port: self._shifts(memory, own, port, ports) for port in ports}
         memory = begun.memory
         self._keep_canaries(memory, own)
-        code: Value = _MORE
+        code = _MORE
         while code == _MORE:
             before = memory.copied()
             memory.touched.clear()

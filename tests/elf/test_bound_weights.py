@@ -64,12 +64,13 @@ def found(folder: Path, call: str, *flags: str) -> list[dict]:
     return findings(folder, *CALLS[call], *flags)
 
 
-def findings(folder: Path, declared: str, called: str, *flags: str, returned: str = "toy_run(x, y)") -> list[dict]:
+def findings(
+    folder: Path, declared: str, called: str, *flags: str, returned: str = "toy_run(x, y)", objects=("toy.o", "toy_weights.o")
+) -> list[dict]:
     (folder / "main.c").write_text(
         f'#include "toy.h"\n{declared}\nstatic int8_t x[6], y[6];\n'
         f"int main(void) {{ {called} return {returned}; }}\nvoid _exit(int code) {{ (void)code; for (;;); }}\n"
     )
-    objects = ("toy.o", "toy_weights.o")
     subprocess.run([*GCC, "-nostartfiles", "-Wl,-e,main", *flags, "main.c", *objects, "-o", "app.elf"], cwd=folder, check=True)
     checked = aidge_build("check", folder / "app.elf", "--objects", *(folder / name for name in objects), "--json")
     memory = [one for one in checked.json["findings"] if one["code"].startswith("MEM")]
@@ -148,3 +149,10 @@ def test_in_a_program_for_riscv_code_that_runs_is_what_a_bound_of_the_stack_has_
     checked = aidge_build("check", tmp_path / "app.elf", "--plan", tmp_path / "toy.plan.json", "--json").json["findings"]
     found = [one for one in checked if "the program calls toy_bind" in one["text"]]
     assert [one["severity"] for one in found] == wanted and all("no code that runs calls it" in one["text"] for one in found)
+
+
+@pytest.mark.requirement("MEM04")
+def test_a_program_without_the_file_of_the_weights_has_no_claim_and_nothing_of_it_is_verified(folder):
+    (finding,) = findings(folder, *CALLS["in a slot"], objects=("toy.o",))
+    assert (finding["code"], finding["severity"]) == ("MEM04", "error") and "toy_run is generated code" in finding["text"]
+    assert not [one for one in found(folder, "in a slot") if one["code"] == "MEM04"]

@@ -79,9 +79,21 @@ def check_image(
         claim = by_model.get(plan.model)
         differences = list(_check_plan(plan, claim)) or _check_claim(plan, claim)
         findings += (replace(one, differing=plan.model) for one in differences)
-    if not claims:
+    unclaimed = sorted(_generated(image) - {*by_model, *(plan.model for plan in plans)})
+    findings += (_unclaimed(model) for model in unclaimed)
+    if not claims and not unclaimed:
         findings.append(Finding("NOTE", NOTE, "no aidge note: planner comparison skipped, region check only"))
     return tuple(findings)
+
+
+def _generated(image: Image) -> set[str]:
+    """The models with generated code in the program: N_run has a second name with the digest of N.h."""
+    return {name.removesuffix("_run") for name in image.digests if name.endswith("_run")}
+
+
+def _unclaimed(model: str) -> Finding:
+    what = f"{model}_run is generated code, and the program holds no claim of {model}: nothing of it can be verified"
+    return Finding("MEM04", ERROR, what, f"link {model}_weights.c, which has the claim, also if its weights come from elsewhere")
 
 
 def is_linked(image: Image, claim: Claim) -> bool:

@@ -223,8 +223,9 @@ def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileReques
 def _differing_ports(request: CompileRequest, old: Claim, new: Claim, elf: Path) -> list[str]:
     """Lines about scales that differ; AidgeError where inputs or outputs cannot be the same bytes."""
     assert old.passed is not None and new.passed is not None
-    lines, sides = [], (("input", old.passed.inputs, new.passed.inputs), ("output", old.passed.outputs, new.passed.outputs))
-    for side, before, after in sides:
+    inputs, outputs = (old.passed.inputs, new.passed.inputs), (old.passed.outputs, new.passed.outputs)
+    lines = []
+    for side, (before, after) in (("input", inputs), ("output", outputs)):
         if [_bytes_of(one) for one in before] != [_bytes_of(one) for one in after]:
             raise AidgeError(
                 f"has the {side}s {_words(before)}; the new model has {_words(after)}",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import counted
+from aidge_build.base.return_codes import ReturnCode
 from aidge_build.boards import Board
 from aidge_build.build.emit.ports import quantization_in
 from aidge_build.cli.input_samples import unlike_samples
@@ -22,14 +23,14 @@ from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.run.emulate import RunResult
 from aidge_build.run.emulate.program import NOTHING_PASSED, Entry
 
-_CODES = {  # that N_run returns after it computed nothing
-    1: "a pointer is null, misaligned or overlaps another buffer",
-    3: "called out of order",
-    4: "no weights are bound",
-    6: "constants are damaged",
-    7: "bytes next to the arena were overwritten",
+_CODES: dict[int, str] = {  # that N_run returns after it computed nothing
+    ReturnCode.POINTER: "a pointer is null, misaligned or overlaps another buffer",
+    ReturnCode.ORDER: "called out of order",
+    ReturnCode.WEIGHTS: "no weights are bound",
+    ReturnCode.DAMAGED: "constants are damaged",
+    ReturnCode.OVERWRITTEN: "bytes next to the arena were overwritten",
 }
-_NOT_YET = (3, 4)  # a firmware may try, and call again later: a warning if other calls computed
+_NOT_YET = (ReturnCode.ORDER, ReturnCode.WEIGHTS)  # a firmware may try, and call again later: a warning if other calls computed
 _CLOCK_OFF = 0.02  # of the clock of the board's file
 _MANY_CYCLES = 1.5  # of the estimate, which is at most 11 % too low for what was measured without wait states
 _RECORD = "a build with --record keeps inputs: verify --replay compares them (docs/c-api.md)"

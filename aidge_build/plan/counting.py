@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.seen_range import sum_dtype
 
-STEP_INSTRUCTIONS = 200  # N_step and the call, around the elements
+AROUND = 200  # N_step and the call, around the elements
 ELEMENT, WIDE_ELEMENT, SOFT_ELEMENT = 36, 105, 850
 SCORE, SOFT_SCORE = 14, 110  # an element of an output
 BIN = 16  # a bin of a histogram: its edge, the search for a full bin, halving
@@ -29,7 +29,7 @@ def elements_of_step(tensor: Tensor, max_step: int, has_fpu: bool) -> int:
     """Returns how many elements of an input a step counts: all steps but the last one as many, the last one as many or fewer."""
     is_wide = not tensor.dtype.is_float and sum_dtype(tensor.dtype, tensor.elements).size_bytes > 4
     each = SOFT_ELEMENT if _is_soft(tensor, has_fpu) else WIDE_ELEMENT if is_wide else ELEMENT
-    most = max(1, (max_step - STEP_INSTRUCTIONS) // each)
+    most = max(1, (max_step - AROUND) // each)
     steps = min(-(-tensor.elements // most), MOST_STEPS)
     return -(-tensor.elements // steps)
 
@@ -38,7 +38,7 @@ def instructions_at_end(inputs: Sequence[Tensor], outputs: Sequence[Tensor], bin
     """Returns the instructions of the last step, which counts the outputs and adds the sums of the inputs to the counters."""
     scores = sum(one.elements * (SOFT_SCORE if _is_soft(one, has_fpu) else SCORE) for one in outputs)
     edges = sum(SOFT_EDGES for one in (*inputs, *outputs) if _is_soft(one, has_fpu))
-    return STEP_INSTRUCTIONS + len(inputs) * INPUT + scores + edges + bins * BIN
+    return AROUND + len(inputs) * INPUT + scores + edges + bins * BIN
 
 
 def _is_soft(tensor: Tensor, has_fpu: bool) -> bool:

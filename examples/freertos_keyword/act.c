@@ -51,7 +51,7 @@ static void check_constants(void)
     }
 }
 
-/* What the monitor has counted, in the log of the UART: `aidge-build accuracy --field` finds it there. */
+/* Writes the counters of the monitor into the log of the UART, where `aidge-build accuracy --field` finds them. */
 static void tell_counters(void)
 {
     static uint8_t dump[KEYWORD_MONITOR_BYTES];

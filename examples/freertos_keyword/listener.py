@@ -51,7 +51,7 @@ def emulated(elf: Path) -> tuple[list[str], list[str]]:
 
 
 def verdict(keyword: str, elf: Path) -> str:
-    """What `accuracy --field` says about the dumps of the monitor in the log of the UART."""
+    """The verdict of `accuracy --field` on the dumps of the monitor in the log of the UART."""
     usual, log = elf.with_name("usual.npz"), elf.with_suffix(".uart.txt")
     words = ["accuracy", f"{keyword}/keyword.onnx", "--monitor-samples", str(usual), "--field", str(log), "--together"]
     done = subprocess.run([sys.executable, "-m", "aidge_build", *words], check=False, text=True, stdout=subprocess.PIPE)

@@ -28,7 +28,7 @@ def clip_of(frame: int, count: int) -> int:
 
 
 def usual() -> numpy.ndarray:
-    """What the microphone hears at its place, int16 [frames, 1, HOP], each clip as often as others: the range of the monitor."""
+    """The sounds at the microphone, int16 [frames, 1, HOP], each clip as often as others: the range of the monitor."""
     played = recording()
     order = numpy.random.default_rng(9).permutation(numpy.arange(USUAL_CLIPS) % len(played))
     return played[order].reshape(-1, 1, HOP)

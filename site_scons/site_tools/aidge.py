@@ -571,8 +571,8 @@ def _of_zoo(env, value):
     if SCons.Util.is_List(value) and len(value) == 1:
         value = value[0]
     word = env.subst(value) if SCons.Util.is_String(value) else ""
-    command = _find_command(env)
-    if not word.startswith("zoo:") or command is None:  # a model without the command is refused, or removed by `scons -c`
+    command = _find_command(env) if word.startswith("zoo:") else None
+    if command is None:  # a model without the command is refused, or removed by `scons -c`
         return value
     package, (name, _, samples) = _package_folder(command), word[len("zoo:") :].partition("/")
     if samples not in ("", "test.npz"):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.base.naming import comment_text, second_name
+from aidge_build.base.return_codes import ReturnCode
 from aidge_build.build.emit.blob import ALIGNMENT
 from aidge_build.build.emit.copies import copy_hooks_of
 from aidge_build.build.emit.digest import declarations_of, digest_of, facts_of
@@ -156,28 +157,28 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
     )
 
 
-_CODES = (
-    ("OK", 0, "done"),
-    ("POINTER", 1, "a pointer is null or misaligned"),
-    ("MORE", 2, "there is more to do"),
-    ("ORDER", 3, "called out of order"),
-    ("WEIGHTS", 4, "no weights are bound, or they do not fit this code"),
-    ("DAMAGED", 6, "constants are damaged"),
-    ("OVERWRITTEN", 7, "bytes next to the arena were overwritten"),
-)
+_CODES = {
+    ReturnCode.OK: "done",
+    ReturnCode.POINTER: "a pointer is null or misaligned",
+    ReturnCode.MORE: "there is more to do",
+    ReturnCode.ORDER: "called out of order",
+    ReturnCode.WEIGHTS: "no weights are bound, or they do not fit this code",
+    ReturnCode.DAMAGED: "constants are damaged",
+    ReturnCode.OVERWRITTEN: "bytes next to the arena were overwritten",
+}
 
 
 def _codes(program: Program) -> tuple[tuple[str, int, str], ...]:
     """Returns name, number and meaning of the functions' return codes; none if 0 and 1 are all."""
     options, verifies = program.options, program.options.verifies_constants
     holds = {
-        "MORE": program.takes_several_calls or options.replaces_weights or verifies,
-        "ORDER": program.takes_several_calls or options.replaces_weights,
-        "WEIGHTS": options.replaces_weights,
-        "DAMAGED": verifies,
-        "OVERWRITTEN": options.has_canary,
+        ReturnCode.MORE: program.takes_several_calls or options.replaces_weights or verifies,
+        ReturnCode.ORDER: program.takes_several_calls or options.replaces_weights,
+        ReturnCode.WEIGHTS: options.replaces_weights,
+        ReturnCode.DAMAGED: verifies,
+        ReturnCode.OVERWRITTEN: options.has_canary,
     }
-    return tuple(code for code in _CODES if holds.get(code[0], any(holds.values())))
+    return tuple((code.name, code.value, text) for code, text in _CODES.items() if holds.get(code, any(holds.values())))
 
 
 def _weights_macros(program: Program) -> tuple[MacroGroup, ...]:

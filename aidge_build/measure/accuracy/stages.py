@@ -150,13 +150,17 @@ def first_samples(samples: LabelledSet, count: int | None) -> LabelledSet:
     return samples.chosen(slice(count))
 
 
+class UndefinedOutput(AidgeError):
+    """An output is NaN."""
+
+
 def stage(name: str, where: str, view: GraphView, vectors: Vectors, outputs: Vectors) -> Stage:
-    """A stage with the real values of its inputs and outputs; AidgeError for an output that is NaN: no figure is true of it."""
+    """A stage with the real values of its inputs and outputs; UndefinedOutput for one that is NaN: no figure is true of it."""
     found = real_values(view, outputs)
     for output, values in found.items():
         bad = numpy.isnan(values).any(axis=1)
         if bad.any():
-            raise AidgeError(
+            raise UndefinedOutput(
                 f"output '{output}' is NaN in {int(bad.sum())} of {counted(len(values), 'sample')}, the first has the index "
                 f"{int(bad.argmax())}",
                 where=f"{name} ({where})",

@@ -18,7 +18,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.measure.accuracy.costs import Cost
 from aidge_build.measure.accuracy.figures import Figures
 from aidge_build.measure.accuracy.labelled import LabelledSet
-from aidge_build.measure.accuracy.stages import Stage, input_quantizations, is_number, on_host, renamed
+from aidge_build.measure.accuracy.stages import Stage, UndefinedOutput, input_quantizations, is_number, on_host, renamed
 from aidge_build.measure.accuracy.task import judged, task_of
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.quantization.layers import Layer, layers_of
@@ -109,7 +109,7 @@ class Trials:
         """The stage of these types; the error of an output that is NaN says how to leave out the layer that cannot be integer."""
         try:
             return on_host(_title(types), view, self.samples, input_quantizations(view))
-        except AidgeError as error:
+        except UndefinedOutput as error:
             integer = [self.shown(layer) for layer, kind in zip(self.layers, types, strict=True) if kind != FLOAT]
             layer = integer[0] if len(integer) == 1 else "LAYER"
             error.hint = f"--layer-types {layer}={FLOAT} leaves out a layer with values that integers cannot hold"

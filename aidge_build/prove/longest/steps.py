@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from aidge_build.base.naming import counted
+from aidge_build.base.return_codes import ReturnCode
 from aidge_build.contract.thumb.instruction import Instruction
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.frames import Refusal
@@ -18,7 +19,6 @@ from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.memory import Memory
 
 _BEGIN_LIMIT, _MOST_TIMES = 1_000_000, 2
-_DONE, _MORE, _WEIGHTS = 0, 2, 4
 _COUNTERS = "monitor"  # the array in the claim
 _POINTER_BYTES = 4
 _ALIGNMENT, _MOST_PLACES = 4, 64  # code depends on the last two bits of the caller's addresses
@@ -83,15 +83,15 @@ class _Model:
             self._bind(memory, own[0] + (2 if has_state else 1) * _POINTER_BYTES)
         ports = GIVEN[3:]
         begun = self._call("begin", memory.copied(), [*own, *ports], _BEGIN_LIMIT)
-        if (code := self.calls.result(begun)) != _DONE:
+        if (code := self.calls.result(begun)) != ReturnCode.OK:
             model = self.claim.model
             missing = f"no weights are in the program: it never passes {model}_weights to {model}_bind"
-            raise Refusal(missing if code == _WEIGHTS else f"{model}_begin may refuse its pointers")
+            raise Refusal(missing if code == ReturnCode.WEIGHTS else f"{model}_begin may refuse its pointers")
         shifts = {port: self._shifts(memory, own, port, ports) for port in ports}
         memory = begun.memory
         self._keep_canaries(memory, own)
-        code = _MORE
-        while code == _MORE:
+        code = ReturnCode.MORE
+        while code == ReturnCode.MORE:
             before = memory.copied()
             memory.touched.clear()
             state = self._call("step", memory, own, _MOST_TIMES * self.claim.max_step)
@@ -99,7 +99,7 @@ class _Model:
             layer = next((self.layers[one] for one in state.called if one in self.layers), "")
             others = self._elsewhere(before, own, {port: shifts[port] for port in ports if port in memory.touched})
             yield StepBound(layer, max([state.instructions, *others]))
-        if code != _DONE:
+        if code != ReturnCode.OK:
             raise Refusal(f"what {self.claim.step_symbol} returns depends on data")
 
     def _at_first(self) -> Memory:
@@ -146,7 +146,7 @@ class _Model:
         for shift in range(_ALIGNMENT):
             given = [one + shift if one == port else one for one in ports]
             begun = self._call("begin", memory.copied(), [*own, *given], _BEGIN_LIMIT)
-            found += [shift] if self.calls.result(begun) == _DONE else []
+            found += [shift] if self.calls.result(begun) == ReturnCode.OK else []
         return tuple(found)
 
     def _elsewhere(self, before: Memory, own: list[int], shifts: Mapping[int, tuple[int, ...]]) -> Iterator[int]:

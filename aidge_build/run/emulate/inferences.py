@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from aidge_build.base.return_codes import ReturnCode
 from aidge_build.run.emulate.program import Entry, Program
 
-_MORE, _ORDER = 2, 3  # codes: rows of the output must leave first; N_begin during an inference
 _MOST_ENTRIES, _MOST_BYTES = 1000, 1 << 24  # that are kept
 
 
@@ -32,10 +32,10 @@ class Inferences:
         """Takes a call that returned."""
         passed = self._passed
         instance = entry.words[0] if passed.first else 0
-        if entry.function == passed.begins and entry.status == _ORDER and (self.found or instance in self._rows):
+        if entry.function == passed.begins and entry.status == ReturnCode.ORDER and (self.found or instance in self._rows):
             self.asked += 1
-        elif entry.function == passed.pushes and entry.status == _MORE:
-            pass  # the same rows are pushed again
+        elif entry.function == passed.pushes and entry.status == ReturnCode.MORE:
+            pass  # rows of the output must leave first; then the same rows are pushed again
         elif passed.pushes and not entry.status and entry.function == passed.begins:
             self._rows[instance] = b""
         elif passed.pushes and not entry.status and entry.function == passed.pushes:
